@@ -1,0 +1,62 @@
+package run
+
+import "time"
+
+// Clock is the part of the state that knows how much wall time is left. Time
+// durably spent waiting (for a person, an event, a sleep, a verdict on a step in
+// doubt) while no call was in flight moves the deadline; time offline does not.
+type Clock struct {
+	// Base is the deadline without the waiting since Base was set.
+	Base   time.Time     `json:"base"`
+	Waited time.Duration `json:"waited_ns,omitzero"`
+	// At is when the waiting was last added up.
+	At time.Time `json:"at"`
+	// Calls is how many calls are in flight, as far as the journal knows.
+	Calls int `json:"calls,omitzero"`
+	// Waits are the open waits' deadlines, by step instance; zero for none.
+	Waits map[string]time.Time `json:"waits,omitzero"`
+}
+
+// Deadline is when the run's wall time is over, as seen at now.
+func (s *State) Deadline(now time.Time) time.Time {
+	return s.Clock.Base.Add(s.Clock.Waited + s.waitingUntil(now))
+}
+
+// waitingUntil is how much of the time since Clock.At was spent waiting.
+func (s *State) waitingUntil(now time.Time) time.Duration {
+	c := &s.Clock
+	if c.Calls > 0 || s.Status.Terminal() {
+		return 0
+	}
+	if s.Doubts == 0 {
+		var last time.Time
+		for _, deadline := range c.Waits {
+			if deadline.IsZero() {
+				last = now
+				break
+			}
+			if deadline.After(last) {
+				last = deadline
+			}
+		}
+		if last.Before(now) {
+			now = last
+		}
+	}
+	return max(0, now.Sub(c.At))
+}
+
+// tick adds up the waiting before an event at the given time changes anything.
+func (s *State) tick(at time.Time) {
+	s.Clock.Waited += s.waitingUntil(at)
+	if at.After(s.Clock.At) {
+		s.Clock.At = at
+	}
+}
+
+func (s *State) openWait(id string, deadline time.Time) {
+	if s.Clock.Waits == nil {
+		s.Clock.Waits = make(map[string]time.Time)
+	}
+	s.Clock.Waits[id] = deadline
+}
