@@ -48,7 +48,23 @@ func (s *State) Apply(ev Event) error {
 		return fmt.Errorf("apply %s event %d: %w", ev.Type, ev.Sequence, err)
 	}
 	s.Last, s.UpdatedAt = ev.Sequence, ev.At
+	switch ev.Body.(type) {
+	case *Started, *Suspended, *StepSuspended, *StepResumed:
+	default:
+		s.Progress = ev.Sequence
+	}
 	return nil
+}
+
+// applyPanic counts how often in a row the engine broke at the same place.
+func (s *State) applyPanic(message string) {
+	switch {
+	case message == "":
+	case s.PanicAt == s.Progress:
+		s.Panics++
+	default:
+		s.PanicAt, s.Panics = s.Progress, 1
+	}
 }
 
 func (s *State) applyRun(ev Event) error {
@@ -60,6 +76,7 @@ func (s *State) applyRun(ev Event) error {
 		s.Authority, s.Rerun, s.StartedSeq = b.Authority, b.Rerun, ev.Sequence
 	case *Suspended:
 		s.Status, s.Suspension = StatusSuspended, b.Reason
+		s.applyPanic(b.Panic)
 	case *Succeeded:
 		s.end(StatusSucceeded)
 		s.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
@@ -106,7 +123,7 @@ func (s *State) applyDecided(ev Event, b *Decided) {
 	if s.Decisions == nil {
 		s.Decisions = make(map[string]Decision)
 	}
-	d := Decision{Count: b.Count, Truth: string(b.Value) == "true", Failure: b.Failure}
+	d := Decision{Seq: ev.Sequence, Count: b.Count, Truth: string(b.Value) == "true", Failure: b.Failure}
 	if b.Failure == nil {
 		d.Value = s.value(ev.Sequence, b.Value, b.ValueBlob)
 	}

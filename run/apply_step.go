@@ -87,10 +87,11 @@ func (s *State) applyStepStarted(ev Event, b *StepStarted) error {
 	}
 	at := ev.At
 	st.Status, st.Attempts, st.InputHash, st.Effect = StatusStepRunning, b.Attempt, b.InputHash, b.Effect
-	st.Failure, st.Reason, st.Output, st.Reenter, st.EndedAt = nil, "", Value{}, false, time.Time{}
+	st.Failure, st.Reason, st.Output, st.Reenter = nil, "", Value{}, false
+	st.EndedAt, st.Deadline = time.Time{}, time.Time{}
 	st.StartedAt, st.StartSeq, st.LastSeq = at, ev.Sequence, ev.Sequence
 	if b.ChildRunID != "" {
-		st.ChildRunID = b.ChildRunID
+		st.ChildRunID, st.Workflow = b.ChildRunID, b.Workflow
 		st.Args = s.value(ev.Sequence, b.Args, b.ArgsBlob)
 	}
 	if b.Effect != "" {

@@ -8,7 +8,7 @@ import "time"
 type Clock struct {
 	// Base is the deadline without the waiting since Base was set.
 	Base   time.Time     `json:"base"`
-	Waited time.Duration `json:"waited_ns,omitzero"`
+	Waited time.Duration `json:"waited_ns,omitzero,format:nano"`
 	// At is when the waiting was last added up.
 	At time.Time `json:"at"`
 	// Calls is how many calls are in flight, as far as the journal knows.
@@ -22,6 +22,34 @@ func (s *State) Deadline(now time.Time) time.Time {
 	return s.Clock.Base.Add(s.Clock.Waited + s.waitingUntil(now))
 }
 
+// Expiry is when the wall time will be over if no event comes before; zero while
+// only an event can bring that nearer, because the run waits.
+func (s *State) Expiry(now time.Time) time.Time {
+	c := &s.Clock
+	if c.Calls > 0 || (s.Doubts == 0 && len(c.Waits) == 0) {
+		return s.Deadline(now)
+	}
+	last := s.lastWait()
+	if s.Doubts > 0 || last.IsZero() {
+		return time.Time{}
+	}
+	return s.Deadline(last)
+}
+
+// lastWait is when the last of the open waits is over; zero if one has no end.
+func (s *State) lastWait() time.Time {
+	var last time.Time
+	for _, deadline := range s.Clock.Waits {
+		if deadline.IsZero() {
+			return time.Time{}
+		}
+		if deadline.After(last) {
+			last = deadline
+		}
+	}
+	return last
+}
+
 // waitingUntil is how much of the time since Clock.At was spent waiting.
 func (s *State) waitingUntil(now time.Time) time.Duration {
 	c := &s.Clock
@@ -29,17 +57,10 @@ func (s *State) waitingUntil(now time.Time) time.Duration {
 		return 0
 	}
 	if s.Doubts == 0 {
-		var last time.Time
-		for _, deadline := range c.Waits {
-			if deadline.IsZero() {
-				last = now
-				break
-			}
-			if deadline.After(last) {
-				last = deadline
-			}
+		if len(c.Waits) == 0 {
+			return 0
 		}
-		if last.Before(now) {
+		if last := s.lastWait(); !last.IsZero() && last.Before(now) {
 			now = last
 		}
 	}

@@ -13,8 +13,8 @@ import (
 var ErrNewerFormat = errors.New("the journal was written by a newer version")
 
 type wire[B any] struct {
-	Header `json:",inline"`
-	Body   *B `json:",inline"`
+	Header `json:",embed"`
+	Body   *B `json:",embed"`
 }
 
 type decoder func(line []byte) (Event, error)

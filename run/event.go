@@ -3,6 +3,8 @@ package run
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/culm-dev/culm/workflow"
 )
 
 // Semantics is how runs started by this version are interpreted. A run keeps the
@@ -86,16 +88,7 @@ type Authority struct {
 }
 
 // Budget is what a run may spend: every limit resolved when it starts.
-type Budget struct {
-	MaxConcurrency  int64  `json:"max_concurrency"`
-	MaxAgents       int64  `json:"max_agents"`
-	MaxSteps        int64  `json:"max_steps"`
-	MaxRetries      int64  `json:"max_retries"`
-	MaxNestingDepth int64  `json:"max_nesting_depth"`
-	WallTimeMS      int64  `json:"wall_time_ms"`
-	MaxTokens       *int64 `json:"max_tokens,omitzero"`
-	MaxCostMicros   *int64 `json:"max_cost_micros,omitzero"`
-}
+type Budget = workflow.Limits
 
 // DefinitionRef names a definition.
 type DefinitionRef struct {

@@ -43,11 +43,15 @@ type Started struct {
 	// Rerun lists the effects whose in-doubt steps the operator lets be entered
 	// again by this start.
 	Rerun []string `json:"rerun,omitzero"`
+	// GrantedMS is the wall time granted by this start, in milliseconds.
+	GrantedMS int64 `json:"granted_ms,omitzero"`
 }
 
 // Suspended: the owner gave the run up, or was found dead.
 type Suspended struct {
 	Reason SuspensionKind `json:"reason"`
+	// Panic is set if the engine itself broke: its message.
+	Panic string `json:"panic,omitzero"`
 }
 
 // SuspensionKind is why a run is suspended.

@@ -22,11 +22,12 @@ type StepStarted struct {
 	// Effect is the effect of this call; empty for steps that call no tool.
 	Effect      string  `json:"effect,omitzero"`
 	Reservation Amounts `json:"reservation"`
-	// ChildRunID and Args are set on workflow steps: the nested run's identity,
-	// minted at the first start and kept, and its validated arguments.
-	ChildRunID string `json:"child_run_id,omitzero"`
-	Args       Raw    `json:"args,omitzero"`
-	ArgsBlob   *Blob  `json:"args_blob,omitzero"`
+	// The rest is set on workflow steps: the nested run's identity, minted at
+	// the first start and kept, its definition and its validated arguments.
+	ChildRunID string         `json:"child_run_id,omitzero"`
+	Workflow   *DefinitionRef `json:"workflow,omitzero"`
+	Args       Raw            `json:"args,omitzero"`
+	ArgsBlob   *Blob          `json:"args_blob,omitzero"`
 }
 
 // WaitSet is the durable deadline of a waiting step.

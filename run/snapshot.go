@@ -46,6 +46,8 @@ type SnapshotStep struct {
 	InDoubt    bool            `json:"in_doubt"`
 	Effect     string          `json:"effect,omitzero"`
 	ChildRunID string          `json:"child_run_id,omitzero"`
+	Workflow   *DefinitionRef  `json:"workflow,omitzero"` // of a workflow step
+	Args       json.RawMessage `json:"args,omitzero"`     // of a workflow step
 	Reason     string          `json:"reason,omitzero"`
 	StartedAt  *time.Time      `json:"started_at,omitzero"`
 	EndedAt    *time.Time      `json:"ended_at,omitzero"`
@@ -106,7 +108,8 @@ func (s *State) Snapshot() *Snapshot {
 func (st *Step) snapshot() *SnapshotStep {
 	return &SnapshotStep{
 		ID: st.ID, Status: st.Status, InputHash: st.InputHash, Output: st.Output.Raw, Failure: st.shownFailure(),
-		Attempts: st.Attempts, InDoubt: st.InDoubt, Effect: st.Effect, ChildRunID: st.ChildRunID, Reason: st.Reason,
+		Attempts: st.Attempts, InDoubt: st.InDoubt, Effect: st.Effect, ChildRunID: st.ChildRunID,
+		Workflow: st.Workflow, Args: st.Args.Raw, Reason: st.Reason,
 		StartedAt: at(st.StartedAt), EndedAt: at(st.EndedAt),
 	}
 }

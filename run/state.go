@@ -84,6 +84,12 @@ type State struct {
 	// in doubt.
 	Abandoned int `json:"abandoned,omitzero"`
 
+	// Progress is the latest event that is more than a coming or going of owners.
+	Progress uint64 `json:"progress,omitzero"`
+	// PanicAt and Panics: the engine broke that often in a row at that event.
+	PanicAt uint64 `json:"panic_at,omitzero"`
+	Panics  int    `json:"panics,omitzero"`
+
 	keep bool // keep values in memory
 }
 
@@ -97,15 +103,17 @@ type Step struct {
 	Attempts  int        `json:"attempts"`
 	InDoubt   bool       `json:"in_doubt,omitzero"`
 	// Effect is the latest attempt's; empty if the step calls no tool.
-	Effect     string    `json:"effect,omitzero"`
-	ChildRunID string    `json:"child_run_id,omitzero"`
-	Args       Value     `json:"args,omitzero"`     // of a workflow step
-	Deadline   time.Time `json:"deadline,omitzero"` // of a wait
-	Reason     string    `json:"reason,omitzero"`   // why suspended or skipped
-	StartedAt  time.Time `json:"started_at,omitzero"`
-	EndedAt    time.Time `json:"ended_at,omitzero"`
-	StartSeq   uint64    `json:"start_seq,omitzero"` // of the latest step_started
-	LastSeq    uint64    `json:"last_seq,omitzero"`  // of the event that gave the status
+	Effect     string `json:"effect,omitzero"`
+	ChildRunID string `json:"child_run_id,omitzero"`
+	Args       Value  `json:"args,omitzero"` // of a workflow step
+	// Workflow is the definition that a workflow step runs.
+	Workflow  *DefinitionRef `json:"workflow,omitzero"`
+	Deadline  time.Time      `json:"deadline,omitzero"` // of a wait
+	Reason    string         `json:"reason,omitzero"`   // why suspended or skipped
+	StartedAt time.Time      `json:"started_at,omitzero"`
+	EndedAt   time.Time      `json:"ended_at,omitzero"`
+	StartSeq  uint64         `json:"start_seq,omitzero"` // of the latest step_started
+	LastSeq   uint64         `json:"last_seq,omitzero"`  // of the event that gave the status
 	// Reenter: a verdict said that the step is to be entered again.
 	Reenter bool `json:"reenter,omitzero"`
 }
@@ -146,6 +154,7 @@ type Usage struct {
 
 // Decision is what a node decided.
 type Decision struct {
+	Seq     uint64   `json:"sequence"`
 	Value   Value    `json:"value"`
 	Truth   bool     `json:"truth,omitzero"` // of a boolean
 	Count   int      `json:"count,omitzero"` // of a map's items

@@ -18,6 +18,10 @@ type Definition struct {
 	Plan         *Node           `json:"plan,omitempty"`
 	Output       json.RawMessage `json:"output,omitempty"` // template
 	Budgets      *Budgets        `json:"budgets,omitempty"`
+
+	// written is the canonical JSON that the definition was read from, where
+	// the fields above cannot express it; see Canonical.
+	written json.RawMessage
 }
 
 // Ref is "<id>@<revision>".
@@ -51,6 +55,12 @@ const (
 const (
 	OnUnknownSuspend = "suspend"
 	OnUnknownRerun   = "rerun"
+)
+
+// Values of Step.OnTimeout. Absent means reject.
+const (
+	OnTimeoutReject  = "reject"
+	OnTimeoutApprove = "approve"
 )
 
 // Step is a named unit of work. Which fields may be set depends on Type.

@@ -14,6 +14,9 @@ type Bundle struct {
 	RootID              string                 `json:"root_id"`
 	RootRevision        int                    `json:"root_revision"`
 	Definitions         map[string]*Definition `json:"definitions"` // by Ref
+
+	written json.RawMessage    // canonical bytes that it was parsed from
+	sources map[string]*Source // by Ref
 }
 
 // Program is a compiled bundle: everything checked, parsed and linked, ready to
@@ -43,6 +46,10 @@ type Workflow struct {
 	Named map[string]*PlanNode
 	// Result is the output template; nil means the plan's own output.
 	Result *expr.Template
+	// Produces is what is known of the workflow's output: Output if it is
+	// declared, else what the result template or the plan gives; nil if nothing
+	// is known.
+	Produces *schema.Schema
 }
 
 // PlanNode is one node of a compiled plan.
@@ -63,8 +70,8 @@ type PlanNode struct {
 	// the node (the node itself not counted).
 	ScopeDepth int
 	// Leaves is how many steps one pass through the node can enter at most: the
-	// larger branch of a choice, a map's body once, a nested workflow's own
-	// leaves and its step.
+	// larger branch of a choice, a map's or repeat's body once, a nested
+	// workflow's own leaves and its step. It is at most [MaxLeaves].
 	Leaves int
 	// Step is set on step nodes.
 	Step *StepInfo
@@ -74,10 +81,14 @@ type PlanNode struct {
 	Def *Node
 }
 
+// MaxLeaves is where [PlanNode.Leaves] stops counting.
+const MaxLeaves = 1 << 30
+
 // StepInfo is a compiled step.
 type StepInfo struct {
 	Def *Step
 	// Args, Prompt, DurationMS and Until are the step's templates, nil if absent.
+	// Args that are null are absent too: both mean an empty object.
 	Args, Prompt, DurationMS, Until *expr.Template
 	// Output is the step's declared output schema, nil if none.
 	Output *schema.Schema

@@ -4,7 +4,21 @@
 // needed against an [Env]. Strings are never interpolated: everything that is
 // not a reference is data.
 //
-// CEL expressions are templates too; see [Template.CheckCEL].
+// # Expressions
+//
+// A CEL expression reads args, steps.<name>, item.<name> and run.<fact>; a name
+// that is no identifier is written steps["my-step"]. [Template.CheckCEL] types
+// these from their schemas: a misspelt property of a closed object, or text added
+// to a number, is a compile-time problem. What no schema describes is dynamic.
+//
+// A number under a schema of type integer is an int, under number a double (3 is
+// 3.0 there); without a schema it is what it looks like: an int without fraction
+// and exponent, else a double. Integers past int64 are uints if they fit, else
+// doubles. Numbers of different types compare with each other.
+//
+// Expressions are pure: no function reads a clock, and maps are gone through in
+// the order of their keys. (Time zones given by name are looked up in the
+// machine's database.) The work of one evaluation is bounded by [CostLimit].
 package expr
 
 import "encoding/json"
@@ -32,7 +46,8 @@ type Ref struct {
 	Name string
 	// Pointer is an RFC 6901 pointer into the value; "" is the whole value.
 	Pointer string
-	// Default, when not nil, is the value where the pointed-at one is missing.
+	// Default, when not nil, is the value where the pointed-at one is missing. It
+	// is data: references in it are not evaluated.
 	Default json.RawMessage
 	// Value is the literal's value.
 	Value json.RawMessage
@@ -41,7 +56,8 @@ type Ref struct {
 	// Source is the CEL expression's text.
 	Source string
 	// Uses are the references that a CEL expression makes, by their place in it:
-	// Kind Args, Step, Item or Run, with Name; Pointer is "".
+	// Kind Args, Step, Item or Run, with Name; Pointer is "". Each is listed once,
+	// with the place of its first use.
 	Uses []Ref
 	// At is the place of this reference in the template document (RFC 6901).
 	At string
@@ -49,7 +65,9 @@ type Ref struct {
 	// 0 for all other references.
 	Offset, Length int
 
-	program *program // of a CEL expression, once CheckCEL passed
+	fallback any      // Default, decoded
+	value    any      // Value, decoded
+	program  *program // of a CEL expression, once CheckCEL passed
 }
 
 // Env gives a template its values. Values are decoded JSON as canon.Decode makes
@@ -67,7 +85,7 @@ type Env interface {
 // Error is a failure to evaluate.
 type Error struct {
 	Code    string // unknown_reference, expression_failed, secret_unavailable
-	At      string // place in the template document (RFC 6901)
+	At      string // place in the template document (RFC 6901); of an expression, its text's
 	Message string
 }
 
@@ -81,9 +99,9 @@ func (e *Error) Error() string {
 // Problem is something wrong with a template's form or types.
 type Problem struct {
 	Code    string // malformed_reference, expression_invalid, ...
-	At      string // place in the template document (RFC 6901)
+	At      string // place in the template document (RFC 6901); of an expression, its text's
 	Message string
 	Hint    string // how to mend it; may be ""
-	// Offset and Length say where in a CEL expression's text; Length 0 if unknown.
+	// Offset and Length say where in a CEL expression's text, in bytes; Length 0 if unknown.
 	Offset, Length int
 }

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	culm "github.com/culm-dev/culm"
+	"github.com/culm-dev/culm/run"
+)
+
+// advice is what to type next about a run that did not succeed; nil if there is
+// nothing to do. Commands are indented by two.
+func (in *invocation) advice(v *run.View) []string {
+	switch v.Status {
+	case run.StatusFailed:
+		return append(in.look(v), in.again(v)...)
+	case run.StatusSuspended:
+		return in.adviceSuspended(v)
+	case run.StatusQueued, run.StatusRunning:
+		if v.Owner != nil && v.Owner.Alive {
+			return []string{"A process works on it. To follow:", in.indented("wait", short(v.RunID))}
+		}
+		return []string{"The process that worked on it is gone. To go on:", in.indented("continue", short(v.RunID))}
+	}
+	return nil
+}
+
+func (in *invocation) look(v *run.View) []string {
+	return []string{"To look at it:", in.indented("show", short(v.RunID))}
+}
+
+func (in *invocation) again(v *run.View) []string {
+	return []string{"To begin anew, with the same definition and arguments:", in.indented("restart", short(v.RunID))}
+}
+
+func (in *invocation) indented(words ...string) string { return "  " + in.command(words...) }
+
+func (in *invocation) adviceSuspended(v *run.View) []string {
+	doubts := inDoubt(v)
+	var lines []string
+	for _, st := range doubts {
+		lines = append(lines, in.adviceDoubt(v, st)...)
+	}
+	if len(doubts) > 0 {
+		return append(lines, "Then go on:", in.indented("continue", short(v.RunID)))
+	}
+	if code := v.Actions["continue"]; code != nil && *code == culm.CodeDeadlinePassed {
+		return []string{"Its time is over. To grant more and go on:", in.indented("continue", short(v.RunID), "--extend", "10m")}
+	}
+	return []string{"To go on:", in.indented("continue", short(v.RunID))}
+}
+
+// adviceDoubt lists the ways out of one doubt, each with its meaning.
+func (in *invocation) adviceDoubt(v *run.View, st *run.SnapshotStep) []string {
+	lines := []string{
+		fmt.Sprintf("Step %s began a call (effect: %s), and nobody knows whether it happened.", st.ID, st.Effect),
+		"Look, and say which:",
+	}
+	ways := [][2]string{
+		{in.resolveCommandLine(v, st, "--output", "JSON"), "it happened; this is its output"},
+		{in.resolveCommandLine(v, st, "--fail", "MESSAGE"), "it did not happen: the step failed"},
+		{in.resolveCommandLine(v, st, "--rerun"), "enter it again, whatever happened"},
+	}
+	width := 0
+	for _, way := range ways {
+		width = max(width, len(way[0]))
+	}
+	for _, way := range ways {
+		lines = append(lines, fmt.Sprintf("%-*s  # %s", width, way[0], way[1]))
+	}
+	if st.Effect == "read" || st.Effect == "idempotent" {
+		lines = append(lines, "By its tool's own word it is harmless to repeat. All such steps are entered again by:",
+			in.indented("continue", short(v.RunID), "--rerun", "read,idempotent"))
+	}
+	return lines
+}
+
+func (in *invocation) resolveCommandLine(v *run.View, st *run.SnapshotStep, verdict ...string) string {
+	return in.indented(append([]string{"resolve", short(v.RunID), shortest(v, st.ID)}, verdict...)...)
+}
+
+// short is the random end of a run's id, by which it can be named.
+func short(runID string) string { return runID[strings.LastIndexByte(runID, '-')+1:] }
+
+// shortest is how a step instance is typed most easily.
+func shortest(v *run.View, id string) string {
+	if found, err := matchStep(v, shortStep(id)); err == nil && found == id {
+		return shortStep(id)
+	}
+	return id
+}
+
+// inDoubt lists the steps in doubt, as they were entered.
+func inDoubt(v *run.View) []*run.SnapshotStep {
+	var doubts []*run.SnapshotStep
+	for _, st := range v.Steps {
+		if st.InDoubt {
+			doubts = append(doubts, st)
+		}
+	}
+	slices.SortFunc(doubts, func(a, b *run.SnapshotStep) int {
+		if a.StartedAt != nil && b.StartedAt != nil && !a.StartedAt.Equal(*b.StartedAt) {
+			return a.StartedAt.Compare(*b.StartedAt)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return doubts
+}
+
+// outcome is one line on where the run stands.
+func outcome(v *run.View) string {
+	switch v.Status {
+	case run.StatusSuspended:
+		if v.Suspension == nil {
+			return "suspended"
+		}
+		return "suspended: " + suspensionWords(v.Suspension.Kind)
+	case run.StatusCancelled:
+		if doubts := inDoubt(v); len(doubts) > 0 {
+			return "cancelled, with " + stepList(doubts) + " in doubt: it may have happened"
+		}
+	case run.StatusQueued, run.StatusRunning:
+		if v.Owner == nil || !v.Owner.Alive {
+			return string(v.Status) + ", but the process that worked on it is gone"
+		}
+	}
+	return string(v.Status)
+}
+
+func suspensionWords(kind run.SuspensionKind) string {
+	switch kind {
+	case run.KindRecovery:
+		return "recovered after the process that worked on it was gone"
+	case run.KindStopped:
+		return "it was stopped"
+	case run.KindInDoubt:
+		return "a step is in doubt"
+	case run.KindSleep:
+		return "it sleeps"
+	}
+	return string(kind)
+}
+
+func stepList(steps []*run.SnapshotStep) string {
+	names := make([]string, len(steps))
+	for i, st := range steps {
+		names[i] = st.ID
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	culm "github.com/culm-dev/culm"
+	"github.com/culm-dev/culm/internal/cli/plain"
+	"github.com/culm-dev/culm/internal/cli/term"
+	"github.com/culm-dev/culm/internal/cli/tree"
+	"github.com/culm-dev/culm/run"
+)
+
+func (in *invocation) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show one run: its steps, results, and what it waits for",
+		Long: `Shows where a run stands: its steps as a tree, what failed, what is in doubt, what
+it waits for, and what to type next. With -o json it is the whole snapshot, with
+definitions, arguments and outputs, and what is possible now under "actions".
+
+RUN is a run's id, or any beginning or end of it that only one run has.`,
+		Example: `  culm show 7d1e9f
+  culm show 7d1e9f -o json | jq .steps.review.output`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return in.runShow(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (in *invocation) runShow(ctx context.Context, name string) (err error) {
+	o, err := in.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close(ctx, &err)
+	id, err := o.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	v, err := o.Progress(ctx, id, culm.ProgressOptions{Values: true, Session: culm.AnySession})
+	if err != nil {
+		return err
+	}
+	if in.global.json() {
+		return writeJSONDoc(in.Stdout, v)
+	}
+	return in.page(v, o.model(ctx, v))
+}
+
+// model is the run's tree. The journal knows more than the snapshot, such as how
+// many items a map has; a damaged one is shown as far as the snapshot goes.
+func (o *opened) model(ctx context.Context, v *run.View) *tree.Model {
+	program := o.in.pinned(v)
+	outline := func() *tree.Item {
+		if program == nil {
+			return nil
+		}
+		return tree.Outline(program)
+	}
+	m := tree.NewModel(outline())
+	if v.Damaged == "" && o.replay(ctx, v, m) == nil {
+		return m
+	}
+	m = tree.NewModel(outline())
+	m.Load(&v.Snapshot)
+	return m
+}
+
+func (o *opened) replay(ctx context.Context, v *run.View, m *tree.Model) error {
+	return o.each(ctx, v.RunID, 0, v.LastSequence, m.Apply)
+}
+
+// page writes a run as a page to read.
+func (in *invocation) page(v *run.View, m *tree.Model) error {
+	p := term.NewPalette(term.WantsColour(in.Stdout, in.Env))
+	columns, _ := term.Size(in.Stdout)
+	var b strings.Builder
+	in.pageHead(&b, v, p)
+	now := in.Now()
+	if v.Status.Terminal() || v.Status == run.StatusSuspended {
+		now = v.UpdatedAt
+	}
+	b.WriteString("\n")
+	for _, line := range tree.Lines(m.Rows(now), tree.Pen{Palette: p, Width: max(columns, 60)}) {
+		b.WriteString(line + "\n")
+	}
+	if v.Failure != nil {
+		fmt.Fprintf(&b, "\n%s %s\n", p.Bad("error["+string(v.Failure.Code)+"]:"), term.Clean(v.Failure.Message))
+	}
+	if v.Status == run.StatusSucceeded {
+		b.WriteString("\n" + p.Faint("output") + "\n")
+		pageOutput(&b, v.Output)
+	}
+	if advice := in.advice(v); len(advice) > 0 {
+		b.WriteString("\n" + strings.Join(advice, "\n") + "\n")
+	}
+	_, err := io.WriteString(in.Stdout, b.String())
+	return err
+}
+
+func (in *invocation) pageHead(b *strings.Builder, v *run.View, p term.Palette) {
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "%s %s\n", p.Faint(fmt.Sprintf("%-10s", name)), value)
+		}
+	}
+	field("run", v.RunID)
+	field("workflow", p.Bold(fmt.Sprintf("%s@%d", v.Definition.ID, v.Definition.Revision)))
+	field("status", paintStatus(p, v.Status, term.Clean(outcome(v))))
+	if v.Damaged != "" {
+		field("damaged", p.Bad(term.Clean(v.Damaged)))
+	}
+	field("created", fmt.Sprintf("%s (%s ago)", v.CreatedAt.Local().Format(time.DateTime), tree.Age(in.Now().Sub(v.CreatedAt))))
+	field("took", took(v, in.Now()))
+	field("owner", ownerText(v.Owner))
+	if v.SessionID != "local" {
+		field("session", term.Clean(v.SessionID))
+	}
+	field("granted", grantText(v.Authority))
+	field("restarts", v.RestartedFrom)
+	field("used", usageText(&v.Snapshot))
+	field("arguments", term.Clean(plain.Shorten(string(v.Args), 300)))
+}
+
+func ownerText(o *run.Owner) string {
+	switch {
+	case o == nil || o.ID == "":
+		return ""
+	case o.Alive:
+		return term.Clean(o.ID) + ", alive"
+	}
+	return term.Clean(o.ID) + ", gone"
+}
+
+func grantText(a run.Authority) string {
+	var parts []string
+	if a.Trusted {
+		parts = append(parts, "trusted")
+	}
+	if len(a.Allow) > 0 {
+		parts = append(parts, strings.Join(a.Allow, ", "))
+	}
+	return term.Clean(strings.Join(parts, "; "))
+}
+
+func usageText(s *run.Snapshot) string {
+	text := fmt.Sprintf("%d of %d steps", s.Usage.Steps, s.Budget.MaxSteps)
+	if s.Usage.Retries > 0 {
+		text += fmt.Sprintf(", %d of %d retries", s.Usage.Retries, s.Budget.MaxRetries)
+	}
+	return text
+}
+
+// maxShown is how many lines of an output the page shows.
+const maxShown = 20
+
+func pageOutput(b *strings.Builder, output json.RawMessage) {
+	var text strings.Builder
+	if writeOutput(&text, output) != nil {
+		return
+	}
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	for i, line := range lines {
+		if i == maxShown {
+			fmt.Fprintf(b, "  … %d more lines (-o json shows all)\n", len(lines)-i)
+			return
+		}
+		b.WriteString("  " + term.Clean(line) + "\n")
+	}
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/culm-dev/culm/internal/proc"
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/tool"
+	"github.com/culm-dev/culm/workflow"
+)
+
+// Causes with which a call's context is cancelled.
+var (
+	errTimeout   = errors.New("the attempt's timeout passed")
+	errCancelled = errors.New("the call's scope was cancelled")
+)
+
+// call is one tool call in flight.
+type call struct {
+	o       *owner
+	step    *workflow.StepInfo
+	tool    tool.Tool
+	effect  tool.Effect
+	req     tool.Call
+	timeout time.Duration // of the attempt; 0 for none
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// giveUp is when the call is abandoned: zero until it is asked to return.
+	giveUp time.Time
+	expiry time.Time // when the timeout passes; zero for none
+
+	mu        sync.Mutex
+	abandoned bool
+}
+
+// outcome is what a call came to.
+type outcome struct {
+	call *call
+	res  tool.Result
+	err  error
+	// abandoned: the call ignored its context beyond its grace.
+	abandoned bool
+}
+
+// dispatch starts the call. Its start is durable.
+func (c *call) dispatch() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c.ctx, c.cancel = ctx, cancel
+	if c.timeout > 0 {
+		c.expiry = c.o.e.cfg.Now().Add(c.timeout)
+		timed, stop := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+		c.ctx, c.cancel = timed, func(cause error) { cancel(cause); stop() }
+	}
+	c.o.calls[c.req.StepID] = c
+	go c.run()
+}
+
+func (c *call) run() {
+	out := outcome{call: c}
+	out.res, out.err = c.invoke()
+	c.mu.Lock()
+	abandoned := c.abandoned
+	c.mu.Unlock()
+	if !abandoned {
+		c.o.deliver(out)
+		return
+	}
+	c.o.e.lateAnswer(c, out)
+}
+
+// invoke calls the tool; a panic is an error of which nothing is known.
+func (c *call) invoke() (res tool.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.o.e.cfg.Logger.Error("tool panicked", "tool", c.step.Def.Tool, "step", c.req.StepID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("tool %s panicked: %v", c.step.Def.Tool, p)
+		}
+	}()
+	return c.tool.Call(c.ctx, c.req)
+}
+
+// abort asks the call to return, and sets its grace.
+func (c *call) abort(now time.Time, grace time.Duration) {
+	if !c.giveUp.IsZero() {
+		return
+	}
+	c.giveUp = now.Add(grace)
+	c.cancel(errCancelled)
+}
+
+// abandon stops waiting for the call. What it returns later is posted to the mailbox.
+func (c *call) abandon() {
+	c.mu.Lock()
+	c.abandoned = true
+	c.mu.Unlock()
+	e := c.o.e
+	e.abandoned.add(c.o.id, c.req.StepID, 1)
+	e.cfg.Logger.Warn("tool ignores that it was cancelled; its call is abandoned", "tool", c.step.Def.Tool, "run", c.o.id, "step", c.req.StepID)
+}
+
+// cause is why the call was asked to return; nil if it was not.
+func (c *call) cause() error { return context.Cause(c.ctx) }
+
+// lockPath is where the step's processes say that they live; "" without locks.
+func (e *Engine) lockPath(runID, stepID string) string {
+	if e.cfg.LockDir == "" {
+		return ""
+	}
+	return proc.StepLockPath(e.cfg.LockDir, runID, stepID)
+}
+
+// stillRunning reports whether an earlier call of the step may still be at work:
+// its processes hold the step's lock, or it was abandoned in this process.
+func (e *Engine) stillRunning(runID, stepID string) (bool, error) {
+	if e.abandoned.has(runID, stepID) {
+		return true, nil
+	}
+	path := e.lockPath(runID, stepID)
+	if path == "" {
+		return false, nil
+	}
+	return proc.StepLockHeld(path)
+}
+
+// reason of a step_suspended that a live owner writes.
+const reasonUnknown = string(run.OutcomeUnknown)

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
+)
+
+// CancelOptions say whose run is cancelled.
+type CancelOptions struct {
+	// Session must be the run's; "" is "local", AnySession matches every one.
+	Session string
+}
+
+// Cancel asks, durably, for the run to be cancelled. A living owner acts on it;
+// without one the caller cancels the run, with calls that a dead owner left
+// behind in doubt, and named in the receipt. Cancelling again changes nothing.
+func (e *Engine) Cancel(ctx context.Context, runID string, opts CancelOptions) (*Receipt, error) {
+	l, err := e.loadForAction(ctx, runID, opts.Session)
+	if err != nil {
+		return nil, err
+	}
+	if l.st.Status == run.StatusCancelled {
+		return e.receipt(ctx, runID)
+	}
+	if l.st.Status.Terminal() {
+		return nil, terminalRefusal(l.st)
+	}
+	m := message{Kind: mailCancel, By: e.cfg.By}
+	if l.head.Owner.Alive {
+		return e.tellOwner(ctx, runID, m)
+	}
+	_, err = e.alone(ctx, runID, func(_ *loaded, o *owner) error { return o.cancelAlone(ctx, m) })
+	if errors.Is(err, store.ErrOwned) {
+		return e.tellOwner(ctx, runID, m)
+	}
+	if err != nil {
+		return nil, asError(err, runID)
+	}
+	return e.receipt(ctx, runID)
+}
+
+// cancelAlone makes the request durable before anything follows from it.
+func (o *owner) cancelAlone(ctx context.Context, m message) error {
+	if o.state().Status == run.StatusRunning { // its owner died
+		for _, ev := range o.state().RecoverBodies() {
+			if err := o.emit(ev.StepID, ev.Body); err != nil {
+				return err
+			}
+		}
+	}
+	if err := o.admitMail(m); err != nil {
+		return err
+	}
+	return o.commit(ctx)
+}
+
+// doubts are the steps in doubt, sorted.
+func doubts(v *run.View) []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(v.Steps)) {
+		if v.Steps[id].InDoubt {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

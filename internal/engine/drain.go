@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/culm-dev/culm/run"
+)
+
+// drain ends an ownership that broke: calls in flight are cancelled and awaited
+// for their grace, and what they came to is recorded if the store still takes it.
+func (o *owner) drain(ctx context.Context, cause error) {
+	outs := o.awaitCalls()
+	var broke *panicked
+	if !errors.As(cause, &broke) {
+		return // the store refused: nothing more can be recorded by this owner
+	}
+	err := o.guarded(func() error { return o.recordDrained(ctx, outs, broke.message) })
+	if err != nil {
+		o.e.cfg.Logger.Error("run could not be suspended", "run", o.id, "error", err)
+	}
+}
+
+// awaitCalls cancels the calls in flight and collects what they came to.
+func (o *owner) awaitCalls() []outcome {
+	now := o.e.cfg.Now()
+	for _, c := range o.calls {
+		c.abort(now, o.e.cfg.Grace)
+	}
+	outs := o.batch.replay
+	timer := time.NewTimer(o.e.cfg.Grace)
+	defer timer.Stop()
+	for {
+		o.mu.Lock()
+		outs = append(outs, o.outcomes...)
+		o.outcomes = nil
+		o.mu.Unlock()
+		for _, out := range outs {
+			delete(o.calls, out.call.req.StepID)
+		}
+		if len(o.calls) == 0 {
+			return outs
+		}
+		select {
+		case <-o.wake:
+		case <-timer.C:
+			for _, c := range o.calls {
+				c.abandon()
+				outs = append(outs, outcome{call: c, abandoned: true})
+			}
+			clear(o.calls)
+			return outs
+		}
+	}
+}
+
+// recordDrained records outcomes and the suspension without asking the kernel,
+// which is what broke.
+func (o *owner) recordDrained(ctx context.Context, outs []outcome, message string) error {
+	l, err := o.e.load(ctx, o.id, keepNothing)
+	if err != nil {
+		return err
+	}
+	o.m, o.st = nil, l.st
+	o.durable = l.st.Last
+	o.batch = batch{}
+	clear(o.vals.pending)
+	for _, out := range outs {
+		rec := o.st.Steps[out.call.req.StepID]
+		if rec == nil || rec.Status != run.StatusStepRunning {
+			continue
+		}
+		if err := o.settleCall(out); err != nil {
+			return err
+		}
+	}
+	if err := o.suspend(run.KindRecovery, message); err != nil {
+		return err
+	}
+	return o.commit(ctx)
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/culm-dev/culm/internal/canon"
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/tool"
+)
+
+// Resolution is a verdict on a step in doubt.
+type Resolution struct {
+	// Session must be the run's; "" is "local", AnySession matches every one.
+	Session string
+	Verdict run.Verdict
+	// Output is what the step returned, if it succeeded; checked as a result is.
+	Output json.RawMessage
+	// Message says why, if it failed.
+	Message string
+	// Force decides although processes of the step may still be at work.
+	Force bool
+}
+
+// Receipt says what became of something that was recorded for a run.
+type Receipt struct {
+	View *run.View
+	// Live: a living owner was told and acts on it.
+	Live bool
+	// Continue: nobody works on the run, and it has not ended: someone must
+	// continue it.
+	Continue bool
+	// InDoubt are the steps that the run was cancelled with although their
+	// outcome is unknown.
+	InDoubt []string
+}
+
+// Resolve ends a doubt, durably. A living owner acts on it at once; else it is
+// recorded, and the run is to be continued, unless this was the last thing that
+// kept it from failing.
+func (e *Engine) Resolve(ctx context.Context, runID, step string, r Resolution) (*Receipt, error) {
+	l, err := e.loadForAction(ctx, runID, r.Session)
+	if err != nil {
+		return nil, err
+	}
+	m, err := l.verdict(ctx, step, r)
+	if err != nil {
+		return nil, err
+	}
+	if l.head.Owner.Alive {
+		return e.tellOwner(ctx, runID, m)
+	}
+	if l.st.Status != run.StatusSuspended {
+		return nil, refuse(CodeNotSuspended, "run %s is %s: its owner is gone, and it was not recovered yet", runID, l.st.Status).hint("recover it first: culm recover")
+	}
+	_, err = e.alone(ctx, runID, func(_ *loaded, o *owner) error {
+		if err := o.readMail(ctx); err != nil {
+			return err
+		}
+		rec := o.state().Steps[step]
+		if rec == nil || !rec.InDoubt || rec.Attempts != m.Attempt {
+			return refuse(CodeAlreadyDecided, "step %s was decided meanwhile", step)
+		}
+		return o.admitMail(m)
+	})
+	if errors.Is(err, store.ErrOwned) { // somebody continued it meanwhile
+		return e.tellOwner(ctx, runID, m)
+	}
+	if err != nil {
+		return nil, asError(err, runID)
+	}
+	return e.receipt(ctx, runID)
+}
+
+// verdict checks a resolution and makes the message that records it.
+func (l *loaded) verdict(ctx context.Context, step string, r Resolution) (message, error) {
+	if l.st.Status.Terminal() {
+		return message{}, terminalRefusal(l.st)
+	}
+	rec := l.st.Steps[step]
+	switch {
+	case rec == nil:
+		return message{}, l.noStep(step)
+	case !rec.InDoubt:
+		return message{}, refuse(CodeNotInDoubt, "step %s is %s: there is nothing to decide", step, rec.Status)
+	}
+	if err := l.walk(ctx); err != nil {
+		return message{}, err
+	}
+	running, err := l.e.stillRunning(l.st.RunID, step)
+	if err != nil {
+		return message{}, err
+	}
+	if running && !r.Force {
+		return message{}, refuse(CodeStillRunning, "processes of step %s are still running, and may still do what is in doubt", step).
+			with("steps", []string{step}).hint("wait until they are gone, or decide all the same with --force")
+	}
+	m := message{Kind: mailResolve, By: l.e.cfg.By, Step: step, Attempt: rec.Attempts, Verdict: r.Verdict, Message: r.Message}
+	return m, l.checkVerdict(&m, r)
+}
+
+func (l *loaded) checkVerdict(m *message, r Resolution) error {
+	switch r.Verdict {
+	case run.VerdictRerun:
+	case run.VerdictFailed:
+		if m.Message == "" {
+			m.Message = "resolved as failed by " + m.By
+		}
+	case run.VerdictSucceeded:
+		raw, err := canon.Canonicalize(orNull(r.Output))
+		if err != nil {
+			return refuse(CodeInvalidOutput, "the output is not JSON: %v", err)
+		}
+		if len(raw) > maxAnswer {
+			return refuse(CodeTooLarge, "the output has %d bytes; at most %d are taken", len(raw), maxAnswer)
+		}
+		if info := l.step(m.Step); info != nil {
+			if raw, _, err = l.e.checkResult(info, tool.Result{Output: raw}); err != nil {
+				return refuse(CodeInvalidOutput, "step %s: %v", m.Step, err)
+			}
+		}
+		m.Output = raw
+	default:
+		return refuse(CodeInvalidInput, "unknown verdict %q: expected succeeded, failed or rerun", r.Verdict)
+	}
+	return nil
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+func (l *loaded) noStep(step string) *Error {
+	ids := make([]string, 0, len(l.st.Steps))
+	for id := range l.st.Steps {
+		ids = append(ids, id)
+	}
+	r := refuse(CodeStepNotFound, "run %s has not entered a step %q", l.st.RunID, step)
+	if near := canon.Near(step, ids); near != "" {
+		r.hint("did you mean %q?", near)
+	}
+	return r
+}
+
+// loadForAction reads a root run that something is to be done with.
+func (e *Engine) loadForAction(ctx context.Context, runID, session string) (*loaded, error) {
+	if r, err := e.notRoot(ctx, runID); r != nil || err != nil {
+		return nil, orError(r, err)
+	}
+	l, err := e.load(ctx, runID, keepNothing)
+	if err != nil {
+		return nil, err
+	}
+	if r := l.readable(session); r != nil {
+		return nil, r
+	}
+	return l, nil
+}
+
+// tellOwner posts to the mailbox of a run that somebody works on.
+func (e *Engine) tellOwner(ctx context.Context, runID string, m message) (*Receipt, error) {
+	if err := e.post(ctx, runID, m); err != nil {
+		return nil, err
+	}
+	view, err := e.Progress(ctx, runID, ProgressOptions{Session: AnySession})
+	if err != nil {
+		return nil, err
+	}
+	return &Receipt{View: view, Live: true}, nil
+}
+
+func (e *Engine) receipt(ctx context.Context, runID string) (*Receipt, error) {
+	view, err := e.Progress(ctx, runID, ProgressOptions{Session: AnySession})
+	if err != nil {
+		return nil, err
+	}
+	rc := &Receipt{View: view, Continue: !view.Status.Terminal()}
+	if view.Status == run.StatusCancelled {
+		rc.InDoubt = doubts(view)
+	}
+	return rc, nil
+}

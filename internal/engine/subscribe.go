@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
+)
+
+// ownerPoll is how often a waiter asks whether a silent owner still lives.
+const ownerPoll = time.Second
+
+// Subscribe gives every event after since, in order, without gap or repeat, then
+// live ones, of any process's run, until the run has ended or ctx is done. A slow
+// reader loses nothing: events are read from the journal. The values that events
+// carry are in them. After an error the sequence ends.
+func (e *Engine) Subscribe(ctx context.Context, runID string, since uint64) iter.Seq2[run.Event, error] {
+	return func(yield func(run.Event, error) bool) {
+		changed, stop := e.store.Watch(runID)
+		defer stop()
+		for {
+			last, over, err := e.readOn(ctx, runID, since, yield)
+			switch {
+			case over:
+				return
+			case err != nil:
+				yield(run.Event{}, asError(err, runID))
+				return
+			case last > since:
+				since = last
+				continue
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(run.Event{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// readOn yields what there is after since; over reports that there will be no more.
+func (e *Engine) readOn(ctx context.Context, runID string, since uint64, yield func(run.Event, error) bool) (last uint64, over bool, err error) {
+	groups, err := e.store.Read(ctx, runID, since, readBytes)
+	for _, g := range groups {
+		for i, line := range g.Events {
+			if g.First+uint64(i) <= since {
+				continue
+			}
+			ev, derr := run.Decode(line)
+			if derr == nil {
+				derr = run.Fill(&ev, func(b run.Blob) (run.Raw, error) { return e.store.Blob(ctx, runID, b.SHA256) })
+			}
+			if derr != nil {
+				return since, false, derr
+			}
+			if !yield(ev, nil) {
+				return since, true, nil
+			}
+			since = ev.Sequence
+			if ends(ev.Body) {
+				return since, true, nil
+			}
+		}
+	}
+	return since, false, err
+}
+
+func ends(b run.Body) bool {
+	switch b.(type) {
+	case *run.Succeeded, *run.Failed, *run.CancelledRun:
+		return true
+	}
+	return false
+}
+
+// Wait waits until the run has ended, is suspended, or has lost its owner (the
+// view then says running, with an owner that is not alive). It follows any
+// process's run.
+func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
+	changed, stop := e.store.Watch(runID)
+	defer stop()
+	tick := time.NewTicker(ownerPoll)
+	defer tick.Stop()
+	for {
+		head, err := e.store.Head(ctx, runID)
+		var damage *store.DamagedError
+		if err != nil && !errors.As(err, &damage) {
+			return nil, asError(err, runID)
+		}
+		status := run.Status(head.Row.Status)
+		working := !status.Terminal() && status != run.StatusSuspended && head.Owner.Alive
+		if err != nil || !working {
+			return e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
+		}
+		var done <-chan struct{}
+		if o := e.owner(runID); o != nil {
+			done = o.done
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+		case <-done:
+			if o := e.owner(runID); o == nil { // let go of, maybe without being able to say so
+				return e.afterDone(ctx, runID)
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// afterDone looks at a run that this engine has let go of.
+func (e *Engine) afterDone(ctx context.Context, runID string) (*run.View, error) {
+	v, err := e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
+	if err != nil || v.Status.Terminal() || v.Status == run.StatusSuspended {
+		return v, err
+	}
+	return v, refuse(CodeStorage, "run %s was given up: its journal could not be written", runID)
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
+)
+
+// ProgressOptions say how much of a run is shown.
+type ProgressOptions struct {
+	// Values includes the bundle, arguments and outputs.
+	Values bool
+	// Session must be the run's; "" is "local", AnySession matches every one.
+	Session string
+}
+
+// Progress is one consistent look at a run: of this process, of another, or of
+// nobody. A nested run's id gives that part of its root.
+func (e *Engine) Progress(ctx context.Context, runID string, opts ProgressOptions) (*run.View, error) {
+	root, err := e.rootOf(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	var l *loaded
+	if opts.Values {
+		l, err = e.load(ctx, root, keepValues)
+	} else {
+		l, err = e.peek(ctx, root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.damaged == "" && !sessionMatches(opts.Session, l.st.SessionID) {
+		return nil, refuse(CodeNotFound, "there is no run %s", runID)
+	}
+	v, err := l.view(ctx)
+	if err != nil || root == runID {
+		return v, err
+	}
+	return nestedView(v, runID), nil
+}
+
+func sessionMatches(asked, has string) bool {
+	return asked == AnySession || asked == has || asked == "" && has == DefaultSession
+}
+
+// rootOf is the id of the root run that a run id belongs to.
+func (e *Engine) rootOf(ctx context.Context, runID string) (string, error) {
+	rec, err := e.store.Key(ctx, nestedScope, runID)
+	switch {
+	case err == nil:
+		return rec.Stream, nil
+	case errors.Is(err, store.ErrNotFound):
+		return runID, nil
+	}
+	return "", asError(err, runID)
+}
+
+func (l *loaded) view(ctx context.Context) (*run.View, error) {
+	v := &run.View{Snapshot: *l.st.Snapshot(), Damaged: l.damaged}
+	if v.RunID == "" { // not even its first event can be read
+		v.RunID, v.RootRunID, v.Status = l.head.Stream, l.head.Stream, run.Status(l.head.Row.Status)
+	}
+	if o := l.head.Owner; o.ID != "" {
+		v.Owner = &run.Owner{ID: o.ID, Alive: o.Alive}
+	}
+	var err error
+	v.Actions, err = l.actions(ctx)
+	return v, err
+}
+
+// actions are what can be done with the run now, by the same predicates that the
+// calls use.
+func (l *loaded) actions(ctx context.Context) (map[string]*string, error) {
+	cont, err := l.continueRefusal(ctx, ContinueOptions{Session: AnySession})
+	if err != nil {
+		return nil, asError(err, l.head.Stream)
+	}
+	return map[string]*string{
+		"continue": code(cont),
+		"cancel":   code(l.cancelRefusal()),
+		"restart":  code(l.restartRefusal(RestartOptions{Session: AnySession})),
+		"resolve":  code(l.resolveRefusal()),
+		"recover":  code(l.recoverRefusal()),
+	}, nil
+}
+
+func code(r *Error) *string {
+	if r == nil {
+		return nil
+	}
+	return &r.Code
+}
+
+func (l *loaded) cancelRefusal() *Error {
+	if r := l.readable(AnySession); r != nil {
+		return r
+	}
+	if l.st.Status.Terminal() {
+		return terminalRefusal(l.st)
+	}
+	return nil
+}
+
+func (l *loaded) resolveRefusal() *Error {
+	switch r := l.cancelRefusal(); {
+	case r != nil:
+		return r
+	case l.st.Doubts == 0:
+		return refuse(CodeNotInDoubt, "no step is in doubt")
+	}
+	return nil
+}
+
+func (l *loaded) recoverRefusal() *Error {
+	switch r := l.cancelRefusal(); {
+	case r != nil:
+		return r
+	case l.head.Owner.Alive:
+		return refuse(CodeOwnedElsewhere, "its owner is alive")
+	case l.st.Status == run.StatusSuspended:
+		return refuse(CodeNotRunning, "it is suspended already")
+	}
+	return nil
+}
+
+// ownView is what the owner itself shows before it begins.
+func (e *Engine) ownView(o *owner) *run.View {
+	owned, notDoubt := CodeOwnedElsewhere, CodeNotInDoubt
+	v := &run.View{Snapshot: *o.state().Snapshot(), Owner: &run.Owner{ID: e.handle(o), Alive: true}}
+	v.Actions = map[string]*string{"continue": &owned, "cancel": nil, "restart": &owned, "resolve": &notDoubt, "recover": &owned}
+	return v
+}
+
+// handle is the store's name for this process.
+func (e *Engine) handle(o *owner) string {
+	head, err := e.store.Head(context.Background(), o.id)
+	if err != nil {
+		return ""
+	}
+	return head.Owner.ID
+}
+
+// nestedView is the part of a root's view that one nested run is.
+func nestedView(root *run.View, runID string) *run.View {
+	v := *root
+	v.RunID, v.ParentRunID, v.ParentStepID = runID, root.RunID, ""
+	v.Steps = make(map[string]*run.SnapshotStep)
+	v.Output, v.Failure, v.Suspension, v.Bundle, v.Args = nil, nil, nil, nil, nil
+	v.Waits = []run.Wait{}
+	var own *run.SnapshotStep
+	for _, st := range root.Steps {
+		if st.ChildRunID == runID {
+			own = st
+		}
+	}
+	if own == nil {
+		return &v
+	}
+	v.ParentStepID = own.ID
+	prefix := own.ID + "/"
+	if i := strings.LastIndexByte(own.ID, '/'); i >= 0 {
+		if parent := root.Steps[own.ID[:i]]; parent != nil {
+			v.ParentRunID = parent.ChildRunID
+		}
+	}
+	for id, st := range root.Steps {
+		if strings.HasPrefix(id, prefix) {
+			v.Steps[id] = st
+		}
+	}
+	for _, w := range root.Waits {
+		if strings.HasPrefix(w.Step, prefix) {
+			v.Waits = append(v.Waits, w)
+		}
+	}
+	v.Status, v.Output, v.Failure = run.Status(own.Status), own.Output, own.Failure
+	if own.Workflow != nil {
+		v.Definition = *own.Workflow
+	}
+	v.Args = own.Args
+	if v.Status == run.StatusSuspended {
+		v.Suspension = root.Suspension
+		v.Failure = nil
+	}
+	notRoot := CodeNotRoot
+	v.Actions = make(map[string]*string, len(root.Actions))
+	for name := range root.Actions {
+		v.Actions[name] = &notRoot
+	}
+	return &v
+}

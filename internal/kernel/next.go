@@ -1,0 +1,192 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/culm-dev/culm/internal/expr"
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/workflow"
+)
+
+// Verb is what is to be done.
+type Verb int
+
+// What may or must be done now.
+const (
+	// Decide: evaluate Expr and record decided. Only durable outcomes may be used.
+	Decide Verb = iota
+	// Reserve: record retry_reserved, the Round-th of this node; or decided with
+	// a failure if the budget has none left.
+	Reserve
+	// Skip: record step_skipped with Reason.
+	Skip
+	// Rerun: record step_resolved with the verdict rerun.
+	Rerun
+	// Resume: record step_resumed.
+	Resume
+	// Start: record step_started and then dispatch.
+	Start
+	// Finish: record how a sleep or workflow step ended: as Result says.
+	Finish
+	// Cancel: record step_cancelled; InDoubt says whether its outcome is unknown.
+	Cancel
+)
+
+// Action is one thing that may or must be done now.
+type Action struct {
+	Do Verb
+	// StepID and Step are set on what concerns a leaf.
+	StepID string
+	Step   *workflow.StepInfo
+	// Node and Scope name a node as events do; set on Decide and Reserve.
+	Node, Scope string
+	// Plan is the node; Expr what is to be decided.
+	Plan *workflow.PlanNode
+	Expr *expr.Template
+	// View is what templates of this step or node may refer to.
+	View View
+	// Round and Delay are set on Reserve.
+	Round int
+	Delay time.Duration
+	// Reason is set on Skip.
+	Reason string
+	// InDoubt is set on Cancel.
+	InDoubt bool
+	// Result is set on Finish.
+	Result Result
+}
+
+// Result is how an inner plan ended.
+type Result struct {
+	Kind    EndKind
+	Output  Val
+	View    View // what the nested definition's output template may refer to
+	Failure *run.Failure
+}
+
+// Due gives what must be recorded now whatever else happens: ends of steps that
+// follow from ends already applied. They may share the commit of those.
+func (m *Machine) Due(now time.Time) []Action {
+	m.ripen(now)
+	var acts []Action
+	for _, f := range m.others.first(math.MaxInt) {
+		if f.want == wantFinish || f.want == wantCancel {
+			acts = append(acts, m.action(f))
+		}
+	}
+	return acts
+}
+
+// Next gives what may be recorded and entered now, with at most slots steps that
+// take one: everything that Due gives, and what it enables.
+func (m *Machine) Next(now time.Time, slots int) []Action {
+	m.ripen(now)
+	var acts []Action
+	for _, s := range m.skips.ids {
+		acts = append(acts, Action{Do: Skip, StepID: s.id, Reason: s.reason})
+	}
+	for _, f := range m.others.first(math.MaxInt) {
+		acts = append(acts, m.action(f))
+	}
+	if slots > 0 {
+		for _, f := range m.calls.first(slots) {
+			acts = append(acts, m.action(f))
+		}
+	}
+	return acts
+}
+
+// Queued reports how many steps wait for a slot.
+func (m *Machine) Queued() int { return m.calls.live }
+
+// QueuedSteps are up to n of them, in order.
+func (m *Machine) QueuedSteps(n int) []string {
+	var ids []string
+	for _, f := range m.calls.first(n) {
+		ids = append(ids, f.id)
+	}
+	return ids
+}
+
+// Aborts are the calls in flight that are to be cancelled: their scope was.
+func (m *Machine) Aborts() []string {
+	ids := make([]string, 0, len(m.aborts))
+	for f := range m.aborts {
+		ids = append(ids, f.id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Dying reports whether the leaf's scope was cancelled.
+func (m *Machine) Dying(stepID string) bool {
+	f := m.leaves[stepID]
+	return f != nil && f.dying
+}
+
+func (m *Machine) action(f *frame) Action {
+	a := Action{Plan: f.node, View: View{m: m, scope: f.scope}}
+	if f.isLeaf() {
+		a.StepID, a.Step = f.id, f.node.Step
+	} else {
+		a.Node, a.Scope, a.Expr = f.node.Path, f.scope.name(), f.node.Expr
+	}
+	switch f.want {
+	case wantStart:
+		a.Do = Start
+	case wantDecide:
+		a.Do = Decide
+		if f.node.Type == workflow.RepeatNode {
+			a.Scope, a.View.scope = f.rounds.name(), f.rounds
+		}
+	case wantRetry:
+		a.Do = Reserve
+		a.Round = f.pos + 1
+		a.Delay = backoff(f.node.Def, a.Round)
+	case wantFinish:
+		a.Do = Finish
+		a.Result = f.innerResult(m)
+	case wantCancel:
+		a.Do = Cancel
+		rec := m.st.Steps[f.id]
+		a.InDoubt = rec != nil && rec.InDoubt
+	case wantResume:
+		a.Do = Resume
+	case wantRerun:
+		a.Do = Rerun
+	}
+	return a
+}
+
+func (f *frame) innerResult(m *Machine) Result {
+	if f.inner == nil { // a sleep that is over
+		return Result{Output: Val{Kind: Null}}
+	}
+	res := Result{Output: f.inner.val, View: View{m: m, scope: f.plan}}
+	switch f.inner.kind {
+	case resFailed:
+		res.Kind, res.Failure = Failed, f.inner.fail.Failure
+	case resCancelled:
+		res.Kind = Cancelled
+	}
+	return res
+}
+
+// backoff is the delay before a round: delay_ms, times backoff for each round
+// after the first, at most max_delay_ms.
+func backoff(n *workflow.Node, round int) time.Duration {
+	if n.DelayMS == nil {
+		return 0
+	}
+	ms := float64(*n.DelayMS)
+	if n.Backoff != nil {
+		ms *= math.Pow(*n.Backoff, float64(round-1))
+	}
+	if n.MaxDelayMS != nil {
+		ms = min(ms, float64(*n.MaxDelayMS))
+	}
+	const longest = float64(math.MaxInt64 / int64(time.Millisecond) / 2)
+	return time.Duration(min(ms, longest)) * time.Millisecond
+}

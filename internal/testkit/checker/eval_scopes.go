@@ -1,0 +1,177 @@
+package checker
+
+import "fmt"
+
+func (v view) evalParallel(p place) outcome {
+	values := make([]value, len(p.node.children))
+	var fail *failed
+	worst := isOK
+	for slot := range p.node.children {
+		o := v.eval(p.child(slot, 0))
+		values[slot] = o.value
+		switch o.kind {
+		case isFailed:
+			if fail == nil {
+				fail = &failed{}
+			}
+			fail.hard = fail.hard || o.fail.hard
+			fail.names = append(fail.names, fmt.Sprintf("branch[%d]", slot))
+		case isOpen:
+			worst = isOpen
+		case isCancelled:
+			if worst == isOK {
+				worst = isCancelled
+			}
+		}
+	}
+	if fail == nil {
+		return outcome{kind: worst, value: list(values)}
+	}
+	if !v.quiet(p) {
+		return outcome{}
+	}
+	return outcome{kind: isFailed, fail: fail}
+}
+
+// branchFailed is the slot of a branch of the parallel that failed, though its
+// siblings may not have ended; -1 if none did.
+func (v view) branchFailed(p place, except int) int {
+	if v.ends.failures == 0 && v.decides.failures == 0 {
+		return -1
+	}
+	for slot := range p.node.children {
+		if slot != except && v.eval(p.child(slot, 0)).kind == isFailed {
+			return slot
+		}
+	}
+	return -1
+}
+
+// quiet reports whether nothing in the node is open.
+func (v view) quiet(p place) bool {
+	for _, lf := range v.ends.open {
+		if lf.known && p.holds(lf.place) {
+			return false
+		}
+	}
+	return true
+}
+
+func (v view) evalMap(p place) outcome {
+	d := v.decides.decided[p.key()]
+	switch {
+	case d == nil:
+		return outcome{}
+	case d.failed() != nil:
+		return outcome{kind: isFailed, fail: &failed{raw: d.Failure}}
+	}
+	values := make([]value, d.Count)
+	var fail *failed
+	worst := isOK
+	for i := range d.Count {
+		o := v.eval(p.child(0, i))
+		values[i] = o.value
+		switch o.kind {
+		case isOpen:
+			return outcome{}
+		case isCancelled:
+			worst = isCancelled
+		case isFailed:
+			if fail == nil {
+				fail = &failed{}
+			}
+			fail.hard, fail.all = fail.hard || o.fail.hard, true
+			fail.names = append(fail.names, fmt.Sprintf("item[%d]", i))
+		}
+	}
+	if fail != nil {
+		return outcome{kind: isFailed, fail: fail}
+	}
+	return outcome{kind: worst, value: list(values)}
+}
+
+func (v view) evalRetry(p place) outcome {
+	o := v.eval(p.child(0, 0))
+	if o.kind != isFailed {
+		return o
+	}
+	d := v.decides.decided[p.key()] // recorded when no round could be had
+	switch {
+	case d != nil && d.failed() != nil:
+		o.fail = &failed{raw: d.Failure}
+	case o.fail.hard || !v.retryable(p):
+	case v.round(p)+1 < p.node.MaxAttempts:
+		return outcome{} // another round is due
+	default:
+		o.fail = &failed{names: o.fail.names, all: o.fail.all} // retry_exhausted
+	}
+	if child := p.node.children[0]; child.Type == "step" {
+		return policy(child.step, o)
+	}
+	return o
+}
+
+// round is how many rounds were reserved for a retry node since the latest round
+// of a retry around it, which begins its count anew.
+func (v view) round(p place) int {
+	own := v.decides.rounds[p.key()]
+	if own == nil {
+		return 0
+	}
+	outer := v.outerRound(p)
+	if outer != nil && outer.Sequence > own.Sequence {
+		return 0
+	}
+	return own.Round
+}
+
+// outerRound is the latest round of the retries around a node.
+func (v view) outerRound(p place) *line {
+	var latest *line
+	from := p.node.parent
+	for at := &p; at != nil; at = at.outer {
+		if at != &p {
+			from = at.node
+		}
+		for n := from; n != nil; n = n.parent {
+			if n.Type != "retry" {
+				continue
+			}
+			if r := v.decides.rounds[at.at(n).key()]; r != nil && (latest == nil || r.Sequence > latest.Sequence) {
+				latest = r
+			}
+		}
+	}
+	return latest
+}
+
+// retryable reports whether every leaf in the node that did not succeed may be
+// entered again: it failed retryably, was cancelled or skipped, or never entered.
+func (v view) retryable(p place) bool {
+	for _, lf := range v.ends.order {
+		if lf.known && p.holds(lf.place) && !lf.repeatable() {
+			return false
+		}
+	}
+	for _, d := range v.decides.decided {
+		if d.failed() == nil || d.Node == wallTime {
+			continue
+		}
+		if at, err := v.plan.locateNode(d.Scope, d.Node); err == nil && p.holds(at) {
+			return false
+		}
+	}
+	return true
+}
+
+func (lf *leaf) repeatable() bool {
+	switch lf.status {
+	case leafSucceeded, leafSkipped:
+		return true
+	case leafCancelled:
+		return !lf.inDoubt
+	case leafFailed:
+		return lf.failed != nil && lf.failed.Retryable
+	}
+	return false
+}

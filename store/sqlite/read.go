@@ -1,0 +1,303 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/culm-dev/culm/store"
+)
+
+const defaultReadBytes = 1 << 20
+
+// findStream reads a stream's row, nil if there is none. The row is looked for
+// by its name and by the hash of it, so that one whose name was damaged is
+// damage and not a stream that never was.
+func findStream(ctx context.Context, c *conn, name string) (found *streamRow, err error) {
+	damage, rest := "", streamRow{}
+	err = c.query(ctx, selectStream, []any{tag(name), name}, func(v []driver.Value) error {
+		row, bad := scanStream(v)
+		switch {
+		case bad != "":
+			damage, rest = bad, row
+		case row.name == name:
+			found = &row
+		}
+		return nil
+	})
+	if err == nil && found == nil && damage != "" {
+		rest.name = name
+		return &rest, rest.damaged(damage)
+	}
+	return found, err
+}
+
+// asDamage names the stream of a damaged page: what cannot be read of a stream
+// is damage of it, and need not keep anybody from the others.
+func asDamage(err error, stream string) error {
+	var d *store.DamagedError
+	if err == nil || errors.As(err, &d) || !corrupt(err) {
+		return err
+	}
+	return errors.Join(&store.DamagedError{Stream: stream, Reason: err.Error()}, err)
+}
+
+// Read implements [store.Store].
+func (s *Store) Read(ctx context.Context, stream string, after uint64, maxBytes int) ([]store.Group, error) {
+	if maxBytes <= 0 {
+		maxBytes = defaultReadBytes
+	}
+	j := &journal{ctx: ctx, after: after, maxBytes: maxBytes}
+	err := s.read(ctx, func(c *conn) (err error) {
+		if j.row, err = findStream(ctx, c, stream); err != nil || j.row == nil {
+			return err
+		}
+		j.c = c
+		return j.read()
+	})
+	if err == nil && j.row == nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		err = asDamage(err, stream)
+		s.noteDamage(err)
+		return j.groups, fmt.Errorf("read stream %s: %w", stream, err)
+	}
+	return j.groups, nil
+}
+
+// journal reads and verifies a stretch of one stream's commits.
+type journal struct {
+	ctx      context.Context
+	c        *conn
+	row      *streamRow
+	after    uint64
+	maxBytes int
+
+	groups []store.Group
+	last   uint64 // sequence of the last event verified
+	crc    uint32 // of its commit
+}
+
+func (j *journal) damaged(format string, args ...any) error {
+	return &store.DamagedError{Stream: j.row.name, After: j.last, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (j *journal) read() error {
+	if j.after > j.row.last {
+		return nil
+	}
+	if err := j.seek(); err != nil {
+		return err
+	}
+	size, full := 0, false
+	err := j.c.query(j.ctx, `SELECT first, events, crc FROM commits WHERE stream = ? AND first > ? ORDER BY first`,
+		[]any{j.row.id, j.last}, func(v []driver.Value) error {
+			events, err := j.verify(v)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				size += len(e)
+			}
+			if full = size >= j.maxBytes && j.last < j.row.last; full {
+				return errStop
+			}
+			return nil
+		})
+	if err != nil || full {
+		return err
+	}
+	if j.last != j.row.last || j.crc != j.row.chain {
+		return j.damaged("its journal ends at event %d, its row says %d", j.last, j.row.last)
+	}
+	return nil
+}
+
+// seek finds the commit before the first one to verify: the last one that holds
+// nothing after j.after.
+func (j *journal) seek() error {
+	at := j.after
+	for at > 0 {
+		first, count, crc, err := j.commitWith(at)
+		if err != nil {
+			return err
+		}
+		if last := first + count - 1; last <= j.after {
+			j.last, j.crc = last, crc
+			return nil
+		}
+		at = first - 1 // j.after is inside this one
+	}
+	return nil
+}
+
+// commitWith looks a commit up by an event that should be in it.
+func (j *journal) commitWith(sequence uint64) (first, count uint64, crc uint32, err error) {
+	found := false
+	err = j.c.query(j.ctx, `SELECT first, events, crc FROM commits WHERE stream = ? AND first <= ? ORDER BY first DESC LIMIT 1`,
+		[]any{j.row.id, clamp(sequence)}, func(v []driver.Value) error {
+			cols := columns{v: v}
+			first = uint64(cols.int())
+			text := cols.text()
+			count = uint64(bytes.Count([]byte(text), []byte{'\n'}) + 1)
+			crc = cols.sum()
+			found = !cols.bad && first > 0
+			return nil
+		})
+	if err == nil && (!found || first+count-1 < sequence) {
+		err = j.damaged("event %d is missing", sequence)
+	}
+	return first, count, crc, err
+}
+
+// verify checks one commit against the one before and keeps what is wanted of it.
+func (j *journal) verify(v []driver.Value) ([][]byte, error) {
+	cols := columns{v: v}
+	first, text, crc := uint64(cols.int()), cols.text(), cols.sum()
+	if cols.bad {
+		return nil, j.damaged("a commit holds values that it cannot hold")
+	}
+	if first != j.last+1 {
+		return nil, j.damaged("the commit after event %d begins with event %d", j.last, first)
+	}
+	if chain(j.crc, j.row.name, first, []byte(text)) != crc {
+		return nil, j.damaged("the checksum of the commit that begins with event %d does not match", first)
+	}
+	events := bytes.Split([]byte(text), []byte{'\n'})
+	last := j.last + uint64(len(events))
+	if last > j.row.last {
+		return nil, j.damaged("its journal goes on after event %d, where its row says it ends", j.row.last)
+	}
+	j.last, j.crc = last, crc
+	if first <= j.after { // the caller has the beginning of this one
+		events = events[j.after+1-first:]
+		first = j.after + 1
+	}
+	j.groups = append(j.groups, store.Group{First: first, Events: events})
+	return events, nil
+}
+
+const selectTail = `SELECT first, crc FROM commits WHERE stream = ? ORDER BY first DESC LIMIT 1`
+
+// Head implements [store.Store]. A damaged stream gives what could be read of
+// it, with a [store.DamagedError] if it is the head itself that is damaged.
+func (s *Store) Head(ctx context.Context, stream string) (store.Head, error) {
+	head := store.Head{Stream: stream}
+	var row *streamRow
+	err := s.read(ctx, func(c *conn) (err error) {
+		if row, err = findStream(ctx, c, stream); err != nil || row == nil {
+			return err
+		}
+		if err := checkTail(ctx, c, row); err != nil {
+			return err
+		}
+		head.Checkpoint, err = readCheckpoint(ctx, c, row)
+		return err
+	})
+	if err == nil && row == nil {
+		err = store.ErrNotFound
+	}
+	err = asDamage(err, stream)
+	if row != nil {
+		head.Last, head.Row = row.last, row.listing
+		if head.Checkpoint != nil {
+			head.CheckpointAt = uint64(row.checkpointAt)
+		}
+		owner, oerr := s.locks.owner(row)
+		head.Owner = owner
+		if err == nil {
+			err = oerr
+		}
+	}
+	var d *store.DamagedError
+	if errors.As(err, &d) {
+		head.Damaged = d.Reason
+	} else {
+		head.Damaged = s.knownDamage(stream)
+	}
+	if err != nil {
+		return head, fmt.Errorf("read head of stream %s: %w", stream, err)
+	}
+	return head, nil
+}
+
+// checkTail compares the end of the journal with the stream's row.
+func checkTail(ctx context.Context, c *conn, row *streamRow) error {
+	var first uint64
+	var crc uint32
+	bad := false
+	err := c.query(ctx, selectTail, []any{row.id}, func(v []driver.Value) error {
+		cols := columns{v: v}
+		first, crc = uint64(cols.int()), cols.sum()
+		bad = cols.bad
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case bad || first > row.last || crc != row.chain || (first == 0) != (row.last == 0):
+		return row.damaged(fmt.Sprintf("its journal does not end at event %d, where its row says", row.last))
+	}
+	return nil
+}
+
+func readCheckpoint(ctx context.Context, c *conn, row *streamRow) (data []byte, err error) {
+	if row.checkpointAt < 0 {
+		return nil, nil
+	}
+	good := false
+	err = c.query(ctx, `SELECT at, data, crc FROM checkpoints WHERE stream = ?`, []any{row.id}, func(v []driver.Value) error {
+		cols := columns{v: v}
+		at, read := cols.int(), cols.bytes()
+		if good = cols.crc(checkpointSum(row.name, at, read)) && at == row.checkpointAt; good {
+			data = read
+		}
+		return nil
+	})
+	if err == nil && !good {
+		err = row.damaged(fmt.Sprintf("its checkpoint at event %d is missing or does not verify", row.checkpointAt))
+	}
+	return data, err
+}
+
+// Blob implements [store.Store].
+func (s *Store) Blob(ctx context.Context, stream, id string) ([]byte, error) {
+	var data []byte
+	err := s.read(ctx, func(c *conn) error {
+		row, err := findStream(ctx, c, stream)
+		if err != nil || row == nil {
+			return err
+		}
+		data, err = readBlob(ctx, c, row, id)
+		return err
+	})
+	if err == nil && data == nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read blob %s of stream %s: %w", id, stream, asDamage(err, stream))
+	}
+	return data, nil
+}
+
+func readBlob(ctx context.Context, c *conn, row *streamRow, id string) (data []byte, err error) {
+	found := false
+	err = c.query(ctx, `SELECT stream, hash, tag, data, crc FROM blobs WHERE tag = ? OR (stream = ? AND hash = ?)`,
+		[]any{tag(row.name, id), row.id, id}, func(v []driver.Value) error {
+			found = true
+			cols := columns{v: v}
+			stream, hash, storedTag, read := cols.int(), cols.text(), cols.int(), cols.bytes()
+			if cols.crc(blobSum(row.name, id)) && stream == row.id && hash == id &&
+				storedTag == tag(row.name, id) && store.BlobID(read) == id {
+				data = read
+			}
+			return nil
+		})
+	if err == nil && found && data == nil {
+		err = row.damaged("blob " + id + " does not verify")
+	}
+	return data, err
+}

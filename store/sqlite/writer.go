@@ -1,0 +1,207 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/culm-dev/culm/store"
+)
+
+// writer is the one connection of this handle that writes, and what belongs to
+// it. All of it is guarded by Store.writing.
+type writer struct {
+	s         *Store
+	conn      *conn
+	turnstile *turnstile
+	wal       *wal
+	// owned are the rows of streams that this handle owns, as last committed.
+	// Nobody else appends to them; that a mail came in shows in the row's crc.
+	owned map[string]*streamRow
+}
+
+func (s *Store) openWriter() (*writer, error) {
+	if s.writer != nil {
+		return s.writer, nil
+	}
+	if err := s.paths.makeDirs(); err != nil {
+		return nil, err
+	}
+	t, err := openTurnstile(s.paths.locks)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{s: s, turnstile: t, owned: make(map[string]*streamRow)}
+	if err := w.open(); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	s.writer = w
+	return w, nil
+}
+
+func (w *writer) open() error {
+	if err := w.turnstile.enter(w.s.opt.BusyTimeout); err != nil {
+		return err
+	}
+	defer func() { _ = w.turnstile.leave() }()
+	if err := w.s.paths.makeFile(); err != nil {
+		return err
+	}
+	c, err := w.dial(w.s.opt.BusyTimeout)
+	if err != nil {
+		return err
+	}
+	w.conn = c
+	if err := w.makeSchema(); err != nil {
+		return err
+	}
+	w.wal, err = w.openWAL()
+	return err
+}
+
+// dial opens a connection that may write. Checkpoints are ours (see wal), not
+// SQLite's, which would run them inside somebody's commit.
+func (w *writer) dial(busy time.Duration) (*conn, error) {
+	pragmas := []string{"journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "cache_size(-8192)"}
+	if runtime.GOOS == "darwin" {
+		// There fsync leaves the data in the drive's cache.
+		pragmas = append(pragmas, "fullfsync(1)", "checkpoint_fullfsync(1)")
+	}
+	return dial(context.Background(), w.s.paths.db, readWrite, busy, pragmas...)
+}
+
+// makeSchema makes the tables, unless they are there.
+func (w *writer) makeSchema() error {
+	made, err := checkFormat(context.Background(), w.conn)
+	if err != nil || made {
+		return err
+	}
+	generation, err := newID()
+	if err != nil {
+		return err
+	}
+	if _, err := w.conn.exec(`BEGIN IMMEDIATE`); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	err = w.conn.script(schema)
+	if err == nil {
+		_, err = w.conn.exec(`INSERT INTO meta (id, format, generation, crc) VALUES (1, ?, ?, ?)`,
+			format, generation, metaSum(format, generation))
+	}
+	if err == nil {
+		_, err = w.conn.exec(`COMMIT`)
+	}
+	if err != nil {
+		_, rerr := w.conn.exec(`ROLLBACK`)
+		return fmt.Errorf("make schema: %w", errors.Join(err, rerr))
+	}
+	return nil
+}
+
+// close ends the writer. The checkpointer was stopped before: it takes
+// Store.writing, which the caller holds.
+func (w *writer) close() error {
+	var errs []error
+	if w.conn != nil {
+		errs = append(errs, w.conn.close())
+	}
+	return errors.Join(append(errs, w.turnstile.close())...)
+}
+
+// commitGroup makes a group durable and sets each member's result.
+func (s *Store) commitGroup(group []*request) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	touched, err := s.tryGroup(group)
+	if err != nil {
+		for _, r := range group {
+			r.err = err
+		}
+		return
+	}
+	s.watches.signal(touched)
+}
+
+// tryGroup commits a group. An error is everybody's; otherwise each member has
+// its own result, and touched are the streams that changed.
+func (s *Store) tryGroup(group []*request) (touched []string, err error) {
+	if err := s.poisoned(); err != nil {
+		return nil, err
+	}
+	if group, err = s.refuseWithoutDatabase(group); err != nil || len(group) == 0 {
+		return nil, err
+	}
+	w, err := s.openWriter()
+	if err != nil {
+		return nil, fmt.Errorf("open store for writing: %w", err)
+	}
+	if owns(group) {
+		if err := s.locks.own(); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.turnstile.enter(s.opt.BusyTimeout); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	defer func() {
+		if lerr := w.turnstile.leave(); lerr != nil && err == nil {
+			err = s.setPoison(lerr)
+		}
+	}()
+	return w.commit(group)
+}
+
+// refuseWithoutDatabase answers, while there is no database, those that need an
+// existing stream, so that a refusal makes none.
+func (s *Store) refuseWithoutDatabase(group []*request) ([]*request, error) {
+	if s.writer != nil {
+		return group, nil
+	}
+	there, err := s.paths.exists()
+	if err != nil || there {
+		return group, err
+	}
+	kept := make([]*request, 0, len(group))
+	for _, r := range group {
+		if r.err = needsStream(r.batch); r.err == nil {
+			kept = append(kept, r)
+		}
+	}
+	return kept, nil
+}
+
+// needsStream is the error of a batch for an empty store.
+func needsStream(b *store.Batch) error {
+	made := make(map[string]bool, len(b.Appends))
+	for i := range b.Appends {
+		a := &b.Appends[i]
+		if !a.Create {
+			return fmt.Errorf("append to stream %s: %w", a.Stream, store.ErrNotFound)
+		}
+		made[a.Stream] = true
+	}
+	for _, p := range b.Posts {
+		if !made[p.Stream] {
+			return fmt.Errorf("post to stream %s: %w", p.Stream, store.ErrNotFound)
+		}
+	}
+	for _, n := range b.Blobs {
+		if !made[n.Stream] {
+			return fmt.Errorf("write blob of stream %s: %w", n.Stream, store.ErrNotFound)
+		}
+	}
+	return nil
+}
+
+func owns(group []*request) bool {
+	for _, r := range group {
+		for i := range r.batch.Appends {
+			if r.batch.Appends[i].Create || r.batch.Appends[i].Claim != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
