@@ -12,9 +12,15 @@ import (
 // advice is what to type next about a run that did not succeed; nil if there is
 // nothing to do. Commands are indented by two.
 func (in *invocation) advice(v *run.View) []string {
+	switch {
+	case v.Damaged != "" && possible(v, "restart"):
+		return append([]string{"It cannot be continued."}, in.again(v)...)
+	case v.Damaged != "":
+		return nil
+	}
 	switch v.Status {
 	case run.StatusFailed:
-		return append(in.look(v), in.again(v)...)
+		return in.again(v)
 	case run.StatusSuspended:
 		return in.adviceSuspended(v)
 	case run.StatusQueued, run.StatusRunning:
@@ -24,6 +30,12 @@ func (in *invocation) advice(v *run.View) []string {
 		return []string{"The process that worked on it is gone. To go on:", in.indented("continue", short(v.RunID))}
 	}
 	return nil
+}
+
+// possible reports whether an action would not be refused now.
+func possible(v *run.View, action string) bool {
+	code, known := v.Actions[action]
+	return known && code == nil
 }
 
 func (in *invocation) look(v *run.View) []string {

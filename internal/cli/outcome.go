@@ -28,6 +28,7 @@ func (in *invocation) finish(v *run.View) error {
 	}
 	if v.Failure != nil {
 		in.explain(v)
+		in.note(in.look(v)...)
 	}
 	in.note(in.advice(v)...)
 	return exitOf(v)

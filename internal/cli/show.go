@@ -113,20 +113,26 @@ func (in *invocation) pageHead(b *strings.Builder, v *run.View, p term.Palette) 
 		}
 	}
 	field("run", v.RunID)
-	field("workflow", p.Bold(fmt.Sprintf("%s@%d", v.Definition.ID, v.Definition.Revision)))
+	if v.Definition.ID != "" {
+		field("workflow", p.Bold(fmt.Sprintf("%s@%d", v.Definition.ID, v.Definition.Revision)))
+	}
 	field("status", paintStatus(p, v.Status, term.Clean(outcome(v))))
 	if v.Damaged != "" {
 		field("damaged", p.Bad(term.Clean(v.Damaged)))
 	}
-	field("created", fmt.Sprintf("%s (%s ago)", v.CreatedAt.Local().Format(time.DateTime), tree.Age(in.Now().Sub(v.CreatedAt))))
-	field("took", took(v, in.Now()))
+	if !v.CreatedAt.IsZero() {
+		field("created", fmt.Sprintf("%s (%s ago)", v.CreatedAt.Local().Format(time.DateTime), tree.Age(in.Now().Sub(v.CreatedAt))))
+		field("took", took(v, in.Now()))
+	}
 	field("owner", ownerText(v.Owner))
 	if v.SessionID != "local" {
 		field("session", term.Clean(v.SessionID))
 	}
 	field("granted", grantText(v.Authority))
 	field("restarts", v.RestartedFrom)
-	field("used", usageText(&v.Snapshot))
+	if v.Budget.MaxSteps > 0 {
+		field("used", usageText(&v.Snapshot))
+	}
 	field("arguments", term.Clean(plain.Shorten(string(v.Args), 300)))
 }
 

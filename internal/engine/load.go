@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -189,7 +190,7 @@ func (l *loaded) walk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prog, err := workflow.CompileBundle(bundle, l.e.toolSchemas)
+	prog, err := workflow.CompileBundle(bundle, l.pinnedSchemas)
 	if err != nil {
 		return refuse(CodeBundleMismatch, "the pinned bundle does not compile here: %v", err)
 	}
@@ -201,6 +202,15 @@ func (l *loaded) walk(ctx context.Context) error {
 	}()
 	l.m = kernel.Walk(prog, l.st)
 	return err
+}
+
+// pinnedSchemas tells the compiler of the tools that still are what the run was
+// started with, so that the plan means what it meant then.
+func (l *loaded) pinnedSchemas(name string) (input, output json.RawMessage, ok bool) {
+	if pin, pinned := l.st.Tools[name]; !pinned || pin.Hash != l.e.tools.Hash(name) {
+		return nil, nil, false
+	}
+	return l.e.toolSchemas(name)
 }
 
 // newOwner makes the owner of a loaded and walked run.

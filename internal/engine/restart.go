@@ -90,7 +90,7 @@ func (e *Engine) prepareAgain(ctx context.Context, l *loaded, opts RestartOption
 	if err != nil {
 		return nil, asError(err, l.st.RunID)
 	}
-	prog, err := workflow.CompileBundle(bundle, e.toolSchemas)
+	prog, err := workflow.CompileBundle(bundle, l.pinnedSchemas)
 	if err != nil {
 		return nil, refuse(CodeBundleMismatch, "the pinned bundle does not compile here: %v", err)
 	}

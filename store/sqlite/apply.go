@@ -111,13 +111,11 @@ func (p *appendPlan) isReplay(ctx context.Context, t *txn) (found bool, err erro
 	if p.events == "" || p.a.Expect >= p.old.last {
 		return false, nil
 	}
-	err = t.c.query(ctx, `SELECT events FROM commits WHERE stream = ? AND first = ?`,
-		[]any{p.old.id, p.a.Expect + 1}, func(v []driver.Value) error {
-			text, _ := v[0].(string)
-			found = text == p.events
-			return nil
-		})
-	return found, err
+	c, err := commitBefore(ctx, t.c, p.old.id, p.a.Expect+1)
+	if err != nil || c == nil {
+		return false, err
+	}
+	return c.first == p.a.Expect+1 && c.events == p.events, nil
 }
 
 // checkClaim is the comparing half of taking over; the other half is that the
@@ -163,10 +161,12 @@ func (p *appendPlan) write(ctx context.Context, t *txn) error {
 	if len(a.Events) > 0 {
 		t.bytes += len(p.events) + 3*4096
 		t.signals = append(t.signals, row.name)
-		if err := t.exec(`INSERT INTO commits (stream, first, events, crc) VALUES (?, ?, ?, ?)`,
-			row.id, first, p.events, row.chain); err != nil {
-			return t.unexpectedRow(err, row)
+		id, err := t.c.insert(`INSERT INTO commits (stream, first, events, crc) VALUES (?, ?, ?, ?)`,
+			row.id, first, p.events, row.chain)
+		if err != nil {
+			return err
 		}
+		t.lastCommit = id
 	}
 	if err := t.takeMail(row, a.TakeMail); err != nil {
 		return err
@@ -205,15 +205,6 @@ func (p *appendPlan) store(t *txn, row *streamRow) error {
 	t.bytes += 4 * 4096
 	t.use(row)
 	return nil
-}
-
-// unexpectedRow turns a collision in the journal into what it means: a row is
-// there that the stream's own row does not know.
-func (t *txn) unexpectedRow(err error, row *streamRow) error {
-	if primary(err) != codeConstraint {
-		return err
-	}
-	return row.damaged("its journal is longer than its row says")
 }
 
 func checkpointSum(stream string, at int64, data []byte) uint32 {

@@ -22,6 +22,7 @@ func sample(t *testing.T) string {
 	t.Helper()
 	path := dbPath(t)
 	s := open(t, path)
+	s.IndexEvery(1) // so that each stream has one commit in the index and one behind it
 	for _, name := range []string{victim, bystander} {
 		made := newStream(name, `{"n":1}`, `{"n":2}`)
 		made.Appends[0].Row.Labels = map[string]string{"a": "b"}
@@ -31,6 +32,9 @@ func sample(t *testing.T) string {
 		made.Blobs = []store.NewBlob{{Stream: name, ID: store.BlobID([]byte(name)), Data: []byte(name)}}
 		made.Posts = []store.Post{{Stream: name, ID: "m1", Body: []byte("one")}, {Stream: name, ID: "m2", Body: []byte("two")}}
 		commit(t, s, made)
+	}
+	s.IndexEvery(1000)
+	for _, name := range []string{victim, bystander} {
 		next := appendTo(name, 2, `{"n":3}`)
 		next.Appends[0].Checkpoint = []byte("state")
 		next.Appends[0].TakeMail = []uint64{1}

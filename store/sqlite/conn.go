@@ -275,8 +275,7 @@ func (c *columns) sum() uint32 {
 func (c *columns) crc(want uint32) bool { return c.int() == int64(want) && !c.bad }
 
 const (
-	codeError      = sqlite3.SQLITE_ERROR
-	codeBusy       = sqlite3.SQLITE_BUSY
-	codeFull       = sqlite3.SQLITE_FULL
-	codeConstraint = sqlite3.SQLITE_CONSTRAINT
+	codeError = sqlite3.SQLITE_ERROR
+	codeBusy  = sqlite3.SQLITE_BUSY
+	codeFull  = sqlite3.SQLITE_FULL
 )

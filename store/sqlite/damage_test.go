@@ -14,7 +14,10 @@ import (
 
 // harmless are columns whose value means nothing: rows are found and verified
 // without them.
-var harmless = map[string]bool{"commits.id": true, "mail.id": true, "seen_mail.id": true, "keys.id": true, "blobs.id": true, "accounts.id": true}
+var harmless = map[string]bool{
+	"commits.id": true, "mail.id": true, "seen_mail.id": true, "keys.id": true, "blobs.id": true, "accounts.id": true,
+	"commits_indexed.upto": true, "commits_indexed.crc": true, // the index itself is asked then
+}
 
 // Every byte of every column of every row is flipped, and every column cut at
 // every length. Each time the store must notice, tell no lie, and tell the
@@ -64,12 +67,12 @@ type cell struct {
 func victimCells(t *testing.T, db *sql.DB, table string) []cell {
 	t.Helper()
 	where := map[string]string{
-		"streams": `name = 'victim'`, "keys": `key = 'victim'`, "accounts": `name = 'victim'`,
+		"streams": `name = 'victim'`, "keys": `key = 'victim'`, "accounts": `name = 'victim'`, "commits_indexed": `true`,
 	}[table]
 	if where == "" {
 		where = `stream = (SELECT id FROM streams WHERE name = 'victim')`
 	}
-	r, err := db.QueryContext(t.Context(), `SELECT rowid, * FROM `+table+` WHERE `+where)
+	r, err := db.QueryContext(t.Context(), `SELECT `+key(table)+`, * FROM `+table+` WHERE `+where)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,22 +124,22 @@ func (c *cell) variants() []any {
 	return list
 }
 
-// key is the column that names the row.
-func (c *cell) key() string {
-	if c.table == "checkpoints" {
+// key is a column that names a row of a table, in the sample.
+func key(table string) string {
+	if table == "checkpoints" {
 		return "stream"
 	}
 	return "id"
 }
 
 func (c *cell) set(db *sql.DB, value any) bool {
-	_, err := db.Exec(`UPDATE `+c.table+` SET `+c.column+` = ? WHERE `+c.key()+` = ?`, value, c.rowid)
+	_, err := db.Exec(`UPDATE `+c.table+` SET `+c.column+` = ? WHERE `+key(c.table)+` = ?`, value, c.rowid)
 	return err == nil
 }
 
 func (c *cell) restore(db *sql.DB, damaged any) bool {
 	was := c.rowid
-	if c.column == c.key() {
+	if c.column == key(c.table) {
 		c.rowid = damaged.(int64)
 	}
 	ok := c.set(db, c.value)
@@ -191,7 +194,10 @@ func TestInvariant23_HolesAndWrongLengths(t *testing.T) {
 		"last commit gone":       `DELETE FROM commits WHERE first = 3 AND` + mine,
 		"all commits gone":       `DELETE FROM commits WHERE` + mine,
 		"a commit too many":      `INSERT INTO commits (stream, first, events, crc) SELECT stream, 4, events, crc FROM commits WHERE first = 3 AND` + mine,
-		"commits exchanged":      `UPDATE commits SET first = 4 - first WHERE` + mine,
+		"commits exchanged":      ``,
+		"index entry gone":       `DELETE FROM commits_index WHERE` + mine,
+		"index points elsewhere": `UPDATE commits_index SET id = id + 1 WHERE` + mine,
+		"index points nowhere":   `UPDATE commits_index SET id = 999 WHERE` + mine,
 		"another stream's":       `UPDATE commits SET events = (SELECT events FROM commits WHERE first = 3 LIMIT 1) WHERE first = 1 AND` + mine,
 		"events moved by one":    `UPDATE commits SET first = first + 1 WHERE` + mine,
 		"mail gone":              `DELETE FROM mail WHERE` + mine,
@@ -205,10 +211,10 @@ func TestInvariant23_HolesAndWrongLengths(t *testing.T) {
 			s := open(t, path)
 			truth := audit(t, s)
 			db := raw(t, path)
-			if name == "commits exchanged" { // by way of a free number
-				execSQL(t, db, `UPDATE commits SET first = 7 WHERE first = 1 AND`+mine)
-				execSQL(t, db, `UPDATE commits SET first = 1 WHERE first = 3 AND`+mine)
-				damage = `UPDATE commits SET first = 3 WHERE first = 7 AND` + mine
+			if name == "commits exchanged" { // by way of a free id
+				execSQL(t, db, `UPDATE commits SET id = -1 WHERE first = 1 AND`+mine)
+				execSQL(t, db, `UPDATE commits SET id = 1 WHERE first = 3 AND`+mine)
+				damage = `UPDATE commits SET id = 3 WHERE id = -1`
 			}
 			execSQL(t, db, damage)
 			answers := audit(t, s)

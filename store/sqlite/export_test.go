@@ -62,3 +62,10 @@ func (s *Store) ForgetDamage() {
 	defer s.state.Unlock()
 	clear(s.state.damaged)
 }
+
+// IndexEvery sets after how many commits the journal's index is brought up.
+func (s *Store) IndexEvery(n int64) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.indexEvery = n
+}

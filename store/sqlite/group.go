@@ -51,6 +51,9 @@ func (w *writer) transaction(group []*request, savepoints bool) (touched []strin
 		_, err := w.conn.exec(`ROLLBACK`)
 		return nil, w.failed("end commit", err)
 	}
+	if err := w.indexCommits(t.lastCommit); err != nil {
+		return nil, w.rollback(err)
+	}
 	if _, err := w.conn.exec(`COMMIT`); err != nil {
 		return nil, w.unclear(err)
 	}
@@ -116,6 +119,8 @@ type txn struct {
 	signals []string
 	dirty   bool // something was written
 	bytes   int  // estimate of what goes to the log
+	// lastCommit is the id of the journal's last row, if one was written.
+	lastCommit int64
 
 	// Of the member under way:
 	dirtyMember bool

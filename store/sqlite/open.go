@@ -46,6 +46,8 @@ type Store struct {
 	opt   Options
 	id    string // this handle as an owner
 
+	indexEvery int64 // see journal.go; less only in tests
+
 	queue   queue
 	readers readers
 	locks   locks
@@ -86,7 +88,7 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{paths: p, opt: opt.withDefaults(), id: id}
+	s := &Store{paths: p, opt: opt.withDefaults(), id: id, indexEvery: indexEvery}
 	s.state.damaged = make(map[string]string)
 	s.readers.open(s)
 	s.locks.open(s)

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/culm-dev/culm/store"
 )
@@ -93,20 +95,19 @@ func (j *journal) read() error {
 		return err
 	}
 	size, full := 0, false
-	err := j.c.query(j.ctx, `SELECT first, events, crc FROM commits WHERE stream = ? AND first > ? ORDER BY first`,
-		[]any{j.row.id, j.last}, func(v []driver.Value) error {
-			events, err := j.verify(v)
-			if err != nil {
-				return err
-			}
-			for _, e := range events {
-				size += len(e)
-			}
-			if full = size >= j.maxBytes && j.last < j.row.last; full {
-				return errStop
-			}
-			return nil
-		})
+	err := eachCommit(j.ctx, j.c, j.row.id, j.last, func(v []driver.Value) error {
+		events, err := j.verify(v)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			size += len(e)
+		}
+		if full = size >= j.maxBytes && j.last < j.row.last; full {
+			return errStop
+		}
+		return nil
+	})
 	if err != nil || full {
 		return err
 	}
@@ -136,21 +137,17 @@ func (j *journal) seek() error {
 
 // commitWith looks a commit up by an event that should be in it.
 func (j *journal) commitWith(sequence uint64) (first, count uint64, crc uint32, err error) {
-	found := false
-	err = j.c.query(j.ctx, `SELECT first, events, crc FROM commits WHERE stream = ? AND first <= ? ORDER BY first DESC LIMIT 1`,
-		[]any{j.row.id, clamp(sequence)}, func(v []driver.Value) error {
-			cols := columns{v: v}
-			first = uint64(cols.int())
-			text := cols.text()
-			count = uint64(bytes.Count([]byte(text), []byte{'\n'}) + 1)
-			crc = cols.sum()
-			found = !cols.bad && first > 0
-			return nil
-		})
-	if err == nil && (!found || first+count-1 < sequence) {
-		err = j.damaged("event %d is missing", sequence)
+	found, err := commitBefore(j.ctx, j.c, j.row.id, sequence)
+	if err != nil {
+		return 0, 0, 0, err
 	}
-	return first, count, crc, err
+	if found != nil && !found.bad && found.first > 0 {
+		first, count = found.first, uint64(strings.Count(found.events, "\n")+1)
+	}
+	if first+count-1 < sequence || count == 0 {
+		return 0, 0, 0, j.damaged("event %d is missing", sequence)
+	}
+	return first, count, found.crc, nil
 }
 
 // verify checks one commit against the one before and keeps what is wanted of it.
@@ -179,8 +176,6 @@ func (j *journal) verify(v []driver.Value) ([][]byte, error) {
 	j.groups = append(j.groups, store.Group{First: first, Events: events})
 	return events, nil
 }
-
-const selectTail = `SELECT first, crc FROM commits WHERE stream = ? ORDER BY first DESC LIMIT 1`
 
 // Head implements [store.Store]. A damaged stream gives what could be read of
 // it, with a [store.DamagedError] if it is the head itself that is damaged.
@@ -226,19 +221,14 @@ func (s *Store) Head(ctx context.Context, stream string) (store.Head, error) {
 
 // checkTail compares the end of the journal with the stream's row.
 func checkTail(ctx context.Context, c *conn, row *streamRow) error {
-	var first uint64
-	var crc uint32
-	bad := false
-	err := c.query(ctx, selectTail, []any{row.id}, func(v []driver.Value) error {
-		cols := columns{v: v}
-		first, crc = uint64(cols.int()), cols.sum()
-		bad = cols.bad
-		return nil
-	})
-	switch {
-	case err != nil:
+	tail, err := commitBefore(ctx, c, row.id, math.MaxInt64)
+	if err != nil {
 		return err
-	case bad || first > row.last || crc != row.chain || (first == 0) != (row.last == 0):
+	}
+	if tail == nil {
+		tail = &commit{}
+	}
+	if tail.bad || tail.first > row.last || tail.crc != row.chain || (tail.first == 0) != (row.last == 0) {
 		return row.damaged(fmt.Sprintf("its journal does not end at event %d, where its row says", row.last))
 	}
 	return nil

@@ -45,6 +45,7 @@ CREATE INDEX streams_status ON streams (status, created, name);
 CREATE INDEX streams_owner ON streams (owner) WHERE owner <> '';
 CREATE INDEX streams_in_doubt ON streams (created, name) WHERE in_doubt <> 0;
 
+-- The journal of all streams, in the order of the commits, only ever appended to.
 CREATE TABLE commits (
 	id     INTEGER PRIMARY KEY,
 	stream INTEGER NOT NULL,
@@ -52,7 +53,21 @@ CREATE TABLE commits (
 	events TEXT NOT NULL,    -- JSON objects, one a line
 	crc    INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX commits_first ON commits (stream, first);
+
+-- Where a stream's commits are, for those up to commits_indexed.upto. Entries are
+-- made for many commits at a time, which spares each of them a page.
+CREATE TABLE commits_index (
+	stream INTEGER NOT NULL,
+	first  INTEGER NOT NULL,
+	id     INTEGER NOT NULL,
+	PRIMARY KEY (stream, first)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE commits_indexed (
+	id   INTEGER PRIMARY KEY CHECK (id = 1),
+	upto INTEGER NOT NULL, -- greatest commits.id that the index covers
+	crc  INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE mail (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -26,7 +26,7 @@ type wal struct {
 
 const (
 	walWakeBytes     = 2 << 20
-	walFrames        = 1001     // of 4 KiB; longer logs are checkpointed
+	walFrames        = 1000     // of 4 KiB; longer logs are checkpointed
 	walTruncateBytes = 64 << 20 // a log that grew past this, because a reader held it, is cut
 	// walPatience is how long cutting the log, which holds the turn, may wait
 	// for readers.

@@ -20,6 +20,8 @@ type writer struct {
 	// owned are the rows of streams that this handle owns, as last committed.
 	// Nobody else appends to them; that a mail came in shows in the row's crc.
 	owned map[string]*streamRow
+	// indexed is what indexedUpTo was when last looked at.
+	indexed int64
 }
 
 func (s *Store) openWriter() (*writer, error) {

@@ -54,10 +54,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"setvar":  setvar,
-			"waitfor": waitfor,
-			"status":  status,
-			"lines":   lines,
+			"setvar":   setvar,
+			"waitfile": waitfile,
+			"status":   status,
+			"lines":    lines,
 		},
 		RequireUniqueNames: true,
 	})
@@ -75,21 +75,24 @@ func setvar(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// waitfor REGEXP COMMAND... runs a command until its output matches.
-func waitfor(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: waitfor REGEXP COMMAND...")
+// waitfile FILE REGEXP waits until a file's content matches.
+func waitfile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfile FILE REGEXP")
 	}
-	want := regexp.MustCompile("(?m)" + args[0])
-	deadline := time.Now().Add(30 * time.Second)
+	want := regexp.MustCompile("(?m)" + args[1])
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(time.Minute)
 	for {
-		err := ts.Exec(args[1], args[2:]...)
-		out := ts.ReadFile("stdout")
-		if err == nil && want.MatchString(out) {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && want.Match(content) {
 			return
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("the output never matched %s: %s", want, out)
+		select {
+		case <-look.C:
+		case <-deadline:
+			ts.Fatalf("%s never matched %s", args[0], want)
 		}
 	}
 }

@@ -116,17 +116,15 @@ func TestReadFileIsAText(t *testing.T) {
 // TestNothingLeadsOutOfTheWorkspace tries every tool with every way out.
 func TestNothingLeadsOutOfTheWorkspace(t *testing.T) {
 	t.Parallel()
-	outside := t.TempDir()
+	outside := t.TempDir() // beside the workspace
 	must(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("canary"), 0o600))
 	ws := newWorkspace(t, map[string]string{
 		"absolute": "->" + outside, "relative": "->../" + filepath.Base(outside), "chain": "->absolute",
 		"file": "->" + filepath.Join(outside, "secret"), "sub/up": "->../..",
 	})
-	must(t, os.Rename(outside, filepath.Join(filepath.Dir(ws), filepath.Base(outside))))
-	outside = filepath.Join(filepath.Dir(ws), filepath.Base(outside))
 	for _, path := range []string{
 		"..", "../" + filepath.Base(outside), "sub/../../" + filepath.Base(outside), outside, "/", "/etc",
-		"absolute", "relative", "chain", "sub/up", "relative/../" + filepath.Base(outside),
+		"absolute", "relative", "chain", "sub/up",
 	} {
 		for _, tc := range []struct {
 			of tool.Tool
@@ -141,8 +139,7 @@ func TestNothingLeadsOutOfTheWorkspace(t *testing.T) {
 			{file.NewGrep(), args{"path": path, "pattern": "canary"}},
 		} {
 			got, err := tooltest.Call(t, tc.of, ws, tc.in)
-			// A path that is inside once it is cleaned may simply not be there.
-			if code := tool.CodeOf(err); code != "permission_denied" && code != "not_found" {
+			if tool.CodeOf(err) != "permission_denied" {
 				t.Errorf("%s %v: %s, %v", tc.of.Spec().Name, tc.in, got, err)
 			}
 		}

@@ -64,7 +64,7 @@ func (e *indexEntry) parseDebug(record string) (rest string, err error) {
 	if len(lines) != debugLines+1 {
 		return "", debugError(record)
 	}
-	for _, field := range strings.FieldsFunc(strings.Join(lines[:debugLines], "\t"), func(r rune) bool { return r == '\t' }) {
+	for _, field := range strings.Split(strings.Join(lines[:debugLines], "\t"), "\t") {
 		key, value, ok := strings.Cut(strings.TrimSpace(field), ": ")
 		if !ok {
 			return "", debugError(record)

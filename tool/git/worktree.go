@@ -66,7 +66,7 @@ func (w *worktree) compare(e indexEntry) (string, error) {
 		return "added", nil
 	case !w.sameKind(e, info.Mode()):
 		return "type_changed", nil
-	case w.g.config.fileMode && info.Mode().IsRegular() && (e.Mode == modeExecutable) != (info.Mode()&0o100 != 0) && e.Mode != modeSymlink:
+	case w.modeDiffers(e, info.Mode()):
 		return "modified", nil
 	case w.unchangedByStat(e, info):
 		return "", nil
@@ -101,6 +101,14 @@ func (w *worktree) sameKind(e indexEntry, mode fs.FileMode) bool {
 		return mode&fs.ModeSymlink != 0 || mode.IsRegular() && !w.g.config.symlinks
 	}
 	return mode.IsRegular()
+}
+
+// modeDiffers compares the one permission that git records.
+func (w *worktree) modeDiffers(e indexEntry, mode fs.FileMode) bool {
+	if !w.g.config.fileMode || !mode.IsRegular() || e.Mode == modeSymlink {
+		return false
+	}
+	return (e.Mode == modeExecutable) != (mode&0o100 != 0)
 }
 
 // unchangedByStat reports whether size and times prove that nothing changed.

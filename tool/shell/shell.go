@@ -50,7 +50,10 @@ const defaultMaxOutput = 1 << 20
 // and the tail are kept, with a line between them that says how much is missing,
 // and `truncated` names the stream. Output that is not UTF-8 is {"base64": ...}.
 // A call ends when all processes of it have ended: those that outlive the program
-// get a second to finish, then SIGTERM, and two seconds later SIGKILL.
+// get a second to finish, then SIGTERM, and two seconds later SIGKILL. Under a
+// guard on Linux that finds every descendant; elsewhere, and without a guard, one
+// that leaves the process group (setsid) escapes, and holds the step's lock for as
+// long as it lives, unless it has closed the descriptors that it did not open.
 //
 // An exit status that is not among `ok_exit_codes` ([0] by default) is the
 // definite failure "execution_failed", as is a program that could not be started

@@ -36,7 +36,7 @@ func (v view) evalParallel(p place) outcome {
 // branchFailed is the slot of a branch of the parallel that failed, though its
 // siblings may not have ended; -1 if none did.
 func (v view) branchFailed(p place, except int) int {
-	if v.ends.failures == 0 && v.decides.failures == 0 {
+	if v.ends.setbacks == 0 && v.decides.setbacks == 0 {
 		return -1
 	}
 	for slot := range p.node.children {

@@ -49,7 +49,7 @@ type state struct {
 	retries  int64            // rounds reserved
 	spent    map[string]int64 // by unit, of steps' reservations
 	calls    int              // tool and model calls in flight
-	failures int              // failed steps and decisions there were: 0 saves looking
+	setbacks int              // failures, and decisions that may be one: 0 saves looking
 	children map[string]string
 	// deadline is when time is over if nothing ever waited.
 	deadline  time.Time
@@ -137,8 +137,8 @@ func (s *state) apply(l *line, p *plan) {
 	case decided:
 		s.expired = s.expired || l.Node == wallTime
 		s.decided[l.Scope+" "+l.Node] = l
-		if l.failed() != nil {
-			s.failures++
+		if l.failed() != nil || !l.truth() { // a repeat's last round fails it so
+			s.setbacks++
 		}
 	case retryReserved:
 		s.rounds[l.Scope+" "+l.Node] = l
@@ -236,7 +236,7 @@ func (s *state) end(lf *leaf, l *line, to leafStatus) {
 	lf.inDoubt, lf.reenter = false, false
 	lf.output, lf.blob, lf.failure, lf.failed = l.Output, l.OutputBlob, l.Failure, l.failed()
 	if to == leafFailed {
-		s.failures++
+		s.setbacks++
 	}
 }
 
