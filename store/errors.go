@@ -21,6 +21,9 @@ var (
 	ErrMailWaiting = errors.New("mail is waiting")
 	// ErrMailConflict: another message was posted under the same id.
 	ErrMailConflict = errors.New("another message has this id")
+	// ErrTryAgain: nothing was committed, and the same batch may be taken later:
+	// the disk is full, or a foreign program holds the database.
+	ErrTryAgain = errors.New("nothing was committed; try again later")
 	// ErrPoisoned: an earlier commit had an unclear end (an I/O error); this
 	// handle acknowledges nothing any more. Open a new one.
 	ErrPoisoned = errors.New("store handle is poisoned by an earlier I/O error")

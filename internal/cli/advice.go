@@ -24,7 +24,7 @@ func (in *invocation) advice(v *run.View) []string {
 	case run.StatusSuspended:
 		return in.adviceSuspended(v)
 	case run.StatusQueued, run.StatusRunning:
-		if v.Owner != nil && v.Owner.Alive {
+		if !abandoned(v) {
 			return []string{"A process works on it. To follow:", in.indented("wait", short(v.RunID))}
 		}
 		return []string{"The process that worked on it is gone. To go on:", in.indented("continue", short(v.RunID))}
@@ -122,6 +122,9 @@ func inDoubt(v *run.View) []*run.SnapshotStep {
 
 // outcome is one line on where the run stands.
 func outcome(v *run.View) string {
+	if v.Damaged != "" {
+		return string(v.Status) + ", as far as its journal can be read"
+	}
 	switch v.Status {
 	case run.StatusSuspended:
 		if v.Suspension == nil {
@@ -133,7 +136,7 @@ func outcome(v *run.View) string {
 			return "cancelled, with " + stepList(doubts) + " in doubt: it may have happened"
 		}
 	case run.StatusQueued, run.StatusRunning:
-		if v.Owner == nil || !v.Owner.Alive {
+		if abandoned(v) {
 			return string(v.Status) + ", but the process that worked on it is gone"
 		}
 	}

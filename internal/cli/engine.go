@@ -20,6 +20,7 @@ import (
 // Engine is what commands call; *culm.Engine is one.
 type Engine interface {
 	Start(ctx context.Context, s culm.Start) (*run.View, error)
+	Wait(ctx context.Context, runID string) (*run.View, error)
 	Progress(ctx context.Context, runID string, o culm.ProgressOptions) (*run.View, error)
 	Subscribe(ctx context.Context, runID string, since uint64) iter.Seq2[run.Event, error]
 	Recover(ctx context.Context) ([]culm.Recovered, error)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,8 @@ func (in *invocation) runEvents(ctx context.Context, opts eventsOptions) (err er
 		return err
 	}
 	if opts.follow {
-		return o.followEvents(ctx, id, opts.since)
+		_, err := o.some(ctx, id, opts.since, 0, in.printEvent)
+		return err
 	}
 	v, err := o.Progress(ctx, id, culm.ProgressOptions{Session: culm.AnySession})
 	if err != nil {
@@ -63,28 +63,6 @@ func (in *invocation) runEvents(ctx context.Context, opts eventsOptions) (err er
 		return &Failure{Exit: ExitRefused, Code: culm.CodeDamaged, Message: v.Damaged}
 	}
 	return err
-}
-
-func (o *opened) followEvents(ctx context.Context, id string, since uint64) error {
-	for {
-		last, err := o.some(ctx, id, since, 0, o.in.printEvent)
-		if err != nil {
-			return err
-		}
-		v, err := o.Progress(ctx, id, culm.ProgressOptions{Session: culm.AnySession})
-		if err != nil {
-			return err
-		}
-		if v.Status.Terminal() && last >= v.LastSequence {
-			return nil
-		}
-		if last == since {
-			if err := pause(ctx, redraw); err != nil {
-				return err
-			}
-		}
-		since = last
-	}
 }
 
 // each hands the events after since, up to and with until, to a function.
@@ -107,7 +85,7 @@ func (o *opened) each(ctx context.Context, id string, since, until uint64, do fu
 func (o *opened) some(ctx context.Context, id string, since, until uint64, do func(run.Event) error) (uint64, error) {
 	for ev, err := range o.Subscribe(ctx, id, since) {
 		if err != nil && ctx.Err() != nil {
-			return since, errors.Join(context.Cause(ctx), err)
+			return since, context.Cause(ctx)
 		}
 		if err != nil {
 			return since, err

@@ -12,12 +12,8 @@ import (
 	"github.com/culm-dev/culm/workflow"
 )
 
-// redraw is how often the tree is drawn, and probe how often it is asked whether
-// the process that works on someone else's run still lives.
-const (
-	redraw = 100 * time.Millisecond
-	probe  = time.Second
-)
+// redraw is how often the tree is drawn.
+const redraw = 100 * time.Millisecond
 
 // follower watches one run until it ends or is suspended.
 type follower struct {
@@ -27,7 +23,8 @@ type follower struct {
 	owned bool
 	// seen is the sequence up to which events happened before this command.
 	seen uint64
-	// until is the sequence of the last event of a run that nobody works on.
+	// until is the sequence of the last event of a run that nobody works on; 0
+	// while somebody does.
 	until uint64
 }
 
@@ -49,116 +46,92 @@ type delivery struct {
 }
 
 // follow shows the run's events from the first on and returns where it stands at
-// last. A run that somebody else works on is given up when that process is gone.
+// last: ended, suspended, or left behind by a process that is gone.
 func (f *follower) follow(ctx context.Context, runID string) (*run.View, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	f.in.noteTo(f.display)
 	defer f.in.noteTo(nil)
 	var last uint64
 	for {
-		from := last
-		gone, err := f.watch(ctx, runID, &last)
-		if err != nil {
+		if err := f.watch(ctx, runID, &last); err != nil {
 			return nil, err
 		}
 		v, err := f.Progress(ctx, runID, culm.ProgressOptions{Values: true, Session: culm.AnySession})
 		if err != nil {
 			return nil, err
 		}
-		if gone || v.Status.Terminal() || v.Status == run.StatusSuspended && last >= v.LastSequence {
+		if last >= v.LastSequence && (v.Status.Terminal() || v.Status == run.StatusSuspended || abandoned(v)) {
 			f.display.end(v)
 			return v, nil
 		}
-		if v.Status == run.StatusSuspended {
-			f.until = v.LastSequence
-		}
-		if last == from { // it moves on without events yet
-			if err := pause(ctx, redraw); err != nil {
-				return nil, err
-			}
-		}
+		f.until = 0 // somebody took it up meanwhile
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
-// watch shows events until the run may have come to rest, or its owner is found gone.
-func (f *follower) watch(ctx context.Context, runID string, last *uint64) (gone bool, err error) {
+// watch shows events until the run has come to rest.
+func (f *follower) watch(ctx context.Context, runID string, last *uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events := f.subscribe(ctx, runID, *last)
-	defer drain(events)
+	events, rest := f.subscribe(ctx, runID, *last), f.await(ctx, runID)
+	defer drain(events, rest)
 	defer cancel()
-	frames, probes := time.NewTicker(redraw), time.NewTicker(probe)
+	frames := time.NewTicker(redraw)
 	defer frames.Stop()
-	defer probes.Stop()
-	lonely := 0
 	for {
 		select {
 		case d, ok := <-events:
 			if !ok {
-				return false, nil
+				return nil
 			}
 			if d.err != nil {
-				return false, d.err
+				return d.err
 			}
 			*last = d.ev.Sequence
 			f.display.event(d.ev, d.ev.Sequence <= f.seen)
-			if f.settles(d.ev) {
-				return false, nil
+		case r, ok := <-rest:
+			if !ok {
+				rest = nil
+				continue
 			}
+			if r.err != nil {
+				return r.err
+			}
+			f.until = r.view.LastSequence
 		case line := <-f.lines:
 			f.display.say(line)
 		case <-frames.C:
 			f.display.tick(f.in.Now())
-		case <-probes.C:
-			if f.owned {
-				continue
-			}
-			// Twice, since a run may lie between two owners for a moment.
-			if lonely = f.countLonely(ctx, runID, lonely); lonely >= 2 {
-				return true, nil
-			}
+		}
+		if f.until > 0 && *last >= f.until {
+			return nil
 		}
 	}
 }
 
-// settles reports whether a run may rest after this event: the journal is at
-// the end that is known, or it has just been suspended.
-func (f *follower) settles(ev run.Event) bool {
-	_, suspended := ev.Body.(*run.Suspended)
-	return ev.Sequence == f.until || suspended && ev.Sequence > f.seen
+// resting is how a run came to rest.
+type resting struct {
+	view *run.View
+	err  error
 }
 
-func (f *follower) countLonely(ctx context.Context, runID string, before int) int {
-	v, err := f.Progress(ctx, runID, culm.ProgressOptions{Session: culm.AnySession})
-	if err != nil || abandoned(v) == "" {
-		return 0
-	}
-	return before + 1
+// await delivers once where the run stands when nobody works on it any more.
+func (f *follower) await(ctx context.Context, runID string) <-chan resting {
+	rest := make(chan resting, 1)
+	go func() {
+		defer close(rest)
+		v, err := f.Wait(ctx, runID)
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		rest <- resting{v, err}
+	}()
+	return rest
 }
 
-// abandoned says what is wrong with a run that should be worked on, and is not.
-func abandoned(v *run.View) string {
+// abandoned reports whether a run should be worked on, and is not.
+func abandoned(v *run.View) bool {
 	if v.Status.Terminal() || v.Status == run.StatusSuspended {
-		return ""
+		return false
 	}
-	if v.Owner == nil {
-		return "nobody works on it"
-	}
-	if !v.Owner.Alive {
-		return "the process that worked on it is gone"
-	}
-	return ""
+	return v.Owner == nil || !v.Owner.Alive
 }
 
 // subscribe delivers events until the subscription ends or ctx is done; the
@@ -184,9 +157,13 @@ func (f *follower) subscribe(ctx context.Context, runID string, since uint64) <-
 	return events
 }
 
-// drain waits for the subscription's goroutine.
-func drain(events <-chan delivery) {
+// drain waits for the goroutines that deliver.
+func drain(events <-chan delivery, rest <-chan resting) {
 	for range events {
+	}
+	if rest != nil {
+		for range rest {
+		}
 	}
 }
 
@@ -197,9 +174,6 @@ func (o *opened) own(ctx context.Context, v *run.View, f follower) error {
 	o.stopOnInterrupt(ctx)
 	if f.owned {
 		o.in.owned.Store(&v.RunID)
-	}
-	if v.Status == run.StatusSuspended {
-		f.until = v.LastSequence
 	}
 	if o.in.handOver(v) {
 		f.display = silent{}

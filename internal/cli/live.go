@@ -22,7 +22,7 @@ type live struct {
 	status string
 }
 
-// newLive shows the run of a program; nil if the program is not known.
+// newLive shows a run of the program, which is nil if it is not known.
 func (in *invocation) newLive(program *workflow.Program) *live {
 	var outline *tree.Item
 	if program != nil {

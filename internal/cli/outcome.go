@@ -133,8 +133,14 @@ func failedSteps(v *run.View) []*run.SnapshotStep {
 
 // took is how long a run has been under way, waits included.
 func took(v *run.View, now time.Time) string {
-	if v.Status.Terminal() || v.Status == run.StatusSuspended {
+	if stands(v) {
 		now = v.UpdatedAt
 	}
 	return tree.Duration(now.Sub(v.CreatedAt))
+}
+
+// stands reports whether the run's clock stands still: nothing more is known to
+// have happened after its last event.
+func stands(v *run.View) bool {
+	return v.Status.Terminal() || v.Status == run.StatusSuspended || v.Damaged != ""
 }

@@ -53,7 +53,8 @@ func (in *invocation) runRestart(ctx context.Context, opts restartOptions) (err 
 	if err != nil {
 		return err
 	}
-	if _, err := o.recoverFirst(ctx, id); err != nil {
+	// A damaged run cannot be recovered, but it can be restarted.
+	if _, err := o.recoverFirst(ctx, id); err != nil && failureOf(err).Code != culm.CodeDamaged {
 		return err
 	}
 	v, err := o.Restart(ctx, id, culm.RestartOptions{

@@ -85,7 +85,7 @@ func (in *invocation) page(v *run.View, m *tree.Model) error {
 	var b strings.Builder
 	in.pageHead(&b, v, p)
 	now := in.Now()
-	if v.Status.Terminal() || v.Status == run.StatusSuspended {
+	if stands(v) {
 		now = v.UpdatedAt
 	}
 	b.WriteString("\n")

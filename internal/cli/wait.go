@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	culm "github.com/culm-dev/culm"
-	"github.com/culm-dev/culm/run"
 )
 
 func (in *invocation) waitCommand() *cobra.Command {
@@ -40,9 +39,6 @@ func (in *invocation) runWait(ctx context.Context, name string) (err error) {
 		return err
 	}
 	f := &follower{opened: o, display: in.display(in.pinned(v)), seen: v.LastSequence}
-	if v.Status == run.StatusSuspended {
-		f.until = v.LastSequence
-	}
 	final, err := f.follow(ctx, id)
 	if err != nil {
 		return err

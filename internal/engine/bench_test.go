@@ -11,6 +11,7 @@ import (
 	"github.com/culm-dev/culm/internal/engine"
 	"github.com/culm-dev/culm/store/sqlite"
 	"github.com/culm-dev/culm/tool"
+	"github.com/culm-dev/culm/workflow"
 )
 
 func BenchmarkSteps(b *testing.B) {
@@ -31,13 +32,21 @@ func BenchmarkSteps(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			src, err := workflow.Load("ten", def)
+			if err != nil {
+				b.Fatal(err)
+			}
+			prog, err := workflow.Compile(src, nil, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
 			b.ResetTimer()
 			var wg sync.WaitGroup
 			runs := make(chan int)
 			for range n {
 				wg.Go(func() {
 					for range runs {
-						if _, err := e.Run(b.Context(), engine.Start{Workflow: def}); err != nil {
+						if _, err := e.Run(b.Context(), engine.Start{Program: prog}); err != nil {
 							b.Error(err)
 						}
 					}

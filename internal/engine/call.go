@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -37,6 +39,7 @@ type call struct {
 
 	mu        sync.Mutex
 	abandoned bool
+	lock      *proc.FileLock // tells other processes that the abandoned call still runs
 }
 
 // outcome is what a call came to.
@@ -101,7 +104,27 @@ func (c *call) abandon() {
 	c.mu.Unlock()
 	e := c.o.e
 	e.abandoned.add(c.o.id, c.req.StepID, 1)
+	c.lock = holdLock(c.req.LockPath)
 	e.cfg.Logger.Warn("tool ignores that it was cancelled; its call is abandoned", "tool", c.step.Def.Tool, "run", c.o.id, "step", c.req.StepID)
+}
+
+// holdLock takes the step's lock if nobody has it: processes of the step do.
+func holdLock(path string) *proc.FileLock {
+	if path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil
+	}
+	lock, err := proc.OpenFileLock(path)
+	if err != nil {
+		return nil
+	}
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		lock.Close()
+		return nil
+	}
+	return lock
 }
 
 // cause is why the call was asked to return; nil if it was not.

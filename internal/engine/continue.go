@@ -16,7 +16,7 @@ type ContinueOptions struct {
 	Authority run.Authority
 	// Rerun lists effects whose in-doubt steps this call lets be entered again.
 	Rerun []tool.Effect
-	// Extend grants wall time from now on.
+	// Extend grants wall time: from now on, or beyond what is left.
 	Extend time.Duration
 }
 
@@ -55,7 +55,11 @@ func (e *Engine) takeOver(ctx context.Context, l *loaded, o *owner, opts Continu
 	}
 	started := &run.Started{By: e.cfg.By, Authority: l.authority(opts), Rerun: e.reruns(opts)}
 	if opts.Extend > 0 {
-		until := e.now().Add(opts.Extend)
+		until := e.now()
+		if deadline := l.st.Deadline(until); deadline.After(until) {
+			until = deadline
+		}
+		until = until.Add(opts.Extend)
 		started.GrantedMS = opts.Extend.Milliseconds()
 		if err := o.emit("", &run.DeadlineExtended{Until: until, By: e.cfg.By}); err != nil {
 			return err

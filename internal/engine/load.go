@@ -182,7 +182,7 @@ func (l *loaded) bundleBytes(ctx context.Context) (run.Raw, error) {
 }
 
 // walk compiles the pinned bundle and walks the plan over the folded journal.
-func (l *loaded) walk(ctx context.Context) error {
+func (l *loaded) walk(ctx context.Context) (err error) {
 	if l.m != nil {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (l *loaded) walk(ctx context.Context) error {
 		}
 	}()
 	l.m = kernel.Walk(prog, l.st)
-	return err
+	return nil
 }
 
 // pinnedSchemas tells the compiler of the tools that still are what the run was

@@ -140,7 +140,10 @@ func (o *owner) resolution(m message) (*run.StepResolved, error) {
 // lateAnswer is what an abandoned call came to after all: posted to the mailbox,
 // so that it ends the doubt that abandoning began.
 func (e *Engine) lateAnswer(c *call, out outcome) {
-	defer e.abandoned.add(c.o.id, c.req.StepID, -1)
+	e.abandoned.add(c.o.id, c.req.StepID, -1)
+	if c.lock != nil {
+		c.lock.Close()
+	}
 	log := e.cfg.Logger.With("run", c.o.id, "step", c.req.StepID)
 	m := message{Kind: mailResolve, By: "tool", Step: c.req.StepID, Attempt: c.req.Attempt}
 	switch body := c.lateBody(out); b := body.(type) {

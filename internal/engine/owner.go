@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -167,11 +168,32 @@ func (o *owner) commit(ctx context.Context) error {
 	if o.batch.empty() {
 		return nil
 	}
-	if err := o.e.store.Commit(context.WithoutCancel(ctx), o.storeBatch()); err != nil {
-		return err
+	sb := o.storeBatch()
+	for {
+		err := o.e.store.Commit(context.WithoutCancel(ctx), sb)
+		if err == nil {
+			o.committed()
+			return nil
+		}
+		if !errors.Is(err, store.ErrTryAgain) || !o.awaitSpace(err) {
+			return err
+		}
 	}
-	o.committed()
-	return nil
+}
+
+// spacePause is how long an owner waits before it tries a commit again that the
+// store could not take.
+const spacePause = 500 * time.Millisecond
+
+// awaitSpace pauses a working owner whose store is full or locked; false if it is
+// not to try again. Nothing is lost meanwhile: nothing was acknowledged.
+func (o *owner) awaitSpace(cause error) bool {
+	if o.claim != nil || o.create || o.asked() == haltAbort {
+		return false
+	}
+	o.e.cfg.Logger.Warn("the store takes nothing at the moment; trying again", "run", o.id, "error", cause)
+	time.Sleep(spacePause)
+	return true
 }
 
 // storeBatch is the batch in the store's words.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/culm-dev/culm/run"
@@ -16,13 +17,27 @@ const ownerPoll = time.Second
 // Subscribe gives every event after since, in order, without gap or repeat, then
 // live ones, of any process's run, until the run has ended or ctx is done. A slow
 // reader loses nothing: events are read from the journal. The values that events
-// carry are in them. After an error the sequence ends.
+// carry are in them. A nested run's events are those of its root's that concern
+// it, with the root's sequences. After an error the sequence ends.
 func (e *Engine) Subscribe(ctx context.Context, runID string, since uint64) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
-		changed, stop := e.store.Watch(runID)
+		root, err := e.rootOf(ctx, runID)
+		if err != nil {
+			yield(run.Event{}, err)
+			return
+		}
+		if root != runID {
+			nested, err := e.onlyNested(ctx, root, runID, yield)
+			if err != nil {
+				yield(run.Event{}, err)
+				return
+			}
+			yield = nested
+		}
+		changed, stop := e.store.Watch(root)
 		defer stop()
 		for {
-			last, over, err := e.readOn(ctx, runID, since, yield)
+			last, over, err := e.readOn(ctx, root, since, yield)
 			switch {
 			case over:
 				return
@@ -41,6 +56,33 @@ func (e *Engine) Subscribe(ctx context.Context, runID string, since uint64) iter
 			}
 		}
 	}
+}
+
+// onlyNested passes on the events of one nested run.
+func (e *Engine) onlyNested(ctx context.Context, root, runID string, yield func(run.Event, error) bool) (func(run.Event, error) bool, error) {
+	l, err := e.peek(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	prefix := ""
+	for id, st := range l.st.Steps {
+		if st.ChildRunID == runID {
+			prefix = id + "/"
+		}
+	}
+	return func(ev run.Event, err error) bool {
+		scope := ev.StepID
+		switch b := ev.Body.(type) {
+		case *run.Decided:
+			scope = b.Scope
+		case *run.RetryReserved:
+			scope = b.Scope
+		}
+		if err == nil && (prefix == "" || !strings.HasPrefix(scope, prefix)) {
+			return true
+		}
+		return yield(ev, err)
+	}, nil
 }
 
 // readOn yields what there is after since; over reports that there will be no more.
@@ -82,6 +124,24 @@ func ends(b run.Body) bool {
 // view then says running, with an owner that is not alive). It follows any
 // process's run.
 func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
+	root, err := e.rootOf(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	if root != runID {
+		if _, err := e.Wait(ctx, root); err != nil {
+			return nil, err
+		}
+		return e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
+	}
+	if o := e.owner(runID); o != nil {
+		select {
+		case <-o.done:
+			return e.afterDone(ctx, runID)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	changed, stop := e.store.Watch(runID)
 	defer stop()
 	tick := time.NewTicker(ownerPoll)
@@ -97,17 +157,9 @@ func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
 		if err != nil || !working {
 			return e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
 		}
-		var done <-chan struct{}
-		if o := e.owner(runID); o != nil {
-			done = o.done
-		}
 		select {
 		case <-changed:
 		case <-tick.C:
-		case <-done:
-			if o := e.owner(runID); o == nil { // let go of, maybe without being able to say so
-				return e.afterDone(ctx, runID)
-			}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -119,6 +171,9 @@ func (e *Engine) afterDone(ctx context.Context, runID string) (*run.View, error)
 	v, err := e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
 	if err != nil || v.Status.Terminal() || v.Status == run.StatusSuspended {
 		return v, err
+	}
+	if o := e.owner(runID); o != nil { // somebody continued it right away
+		return e.Wait(ctx, runID)
 	}
 	return v, refuse(CodeStorage, "run %s was given up: its journal could not be written", runID)
 }

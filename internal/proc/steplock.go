@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -17,6 +18,9 @@ const (
 	// A probe holds a shared lock for an instant; taking the lock waits that out.
 	stepLockPatience = 500 * time.Millisecond
 	stepLockRetry    = 5 * time.Millisecond
+	// releasePatience is for probes, and for forks on systems where the fork lock
+	// does not last until the exec.
+	releasePatience = 50 * time.Millisecond
 )
 
 // StepLockPath names the lock file of a step under dir: a hash, since step ids
@@ -76,13 +80,29 @@ func acquireStepLock(path string) (*FileLock, error) {
 // releaseStepLock gives up this process's share of the lock, and removes the file
 // unless a process that inherited the lock still holds it.
 func releaseStepLock(path string, lock *FileLock) {
+	// Every child has a copy of every descriptor for an instant, between its fork
+	// and its exec. Under the fork lock there is none, nor does one come.
+	syscall.ForkLock.RLock()
 	_ = lock.Close()
-	again, err := OpenFileLockIfExists(path)
+	syscall.ForkLock.RUnlock()
+	for deadline := time.Now().Add(releasePatience); ; time.Sleep(stepLockRetry) {
+		removed, err := removeStepLock(path)
+		if removed || err != nil || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// removeStepLock removes the file if nobody holds it; else the next holder will.
+func removeStepLock(path string) (removed bool, err error) {
+	lock, err := OpenFileLockIfExists(path)
 	if err != nil {
-		return
+		return false, err
 	}
-	defer again.Close()
-	if last, err := again.TryLock(); err == nil && last && again.Linked() {
-		_ = again.Remove()
+	defer lock.Close()
+	free, err := lock.TryLock()
+	if err != nil || !free || !lock.Linked() {
+		return false, err
 	}
+	return true, lock.Remove()
 }

@@ -147,9 +147,10 @@ func (v view) outerRound(p place) *line {
 
 // retryable reports whether every leaf in the node that did not succeed may be
 // entered again: it failed retryably, was cancelled or skipped, or never entered.
+// Those in a workflow step that succeeded are finished with it.
 func (v view) retryable(p place) bool {
 	for _, lf := range v.ends.order {
-		if lf.known && p.holds(lf.place) && !lf.repeatable() {
+		if lf.known && p.holds(lf.place) && !lf.repeatable() && !v.finishedAround(lf.place) {
 			return false
 		}
 	}
@@ -162,6 +163,16 @@ func (v view) retryable(p place) bool {
 		}
 	}
 	return true
+}
+
+// finishedAround reports whether a workflow step around the place succeeded.
+func (v view) finishedAround(p place) bool {
+	for at := p.outer; at != nil; at = at.outer {
+		if lf := v.ends.steps[at.id()]; lf != nil && lf.status == leafSucceeded {
+			return true
+		}
+	}
+	return false
 }
 
 func (lf *leaf) repeatable() bool {

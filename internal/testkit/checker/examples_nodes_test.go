@@ -193,6 +193,13 @@ func nestedExamples() []example {
 		return pin(definition(t, "w", `{"retry":"n","max_attempts":2}`, `{"id":"n","type":"workflow","workflow_id":"v","revision":1}`),
 			definition(t, "v", `["x","y"]`, "x", "y"))
 	}
+	passed := func(policy string) func(*testing.T) object {
+		return func(t *testing.T) object {
+			return pin(definition(t, "w", `{"retry":["n","c"],"max_attempts":2}`, "c", `{"id":"n","type":"workflow","workflow_id":"v","revision":1}`),
+				definition(t, "v", "", "x"+policy))
+		}
+	}
+	final := ` failure={"code":"execution_failed","message":"m","retryable":false}`
 	failed := "start n effect= child_run_id=\"k\"\nstart n/x\ndone n/x\nstart n/y\nfail n/y\nfail n\nretry node=\"/plan\";start n effect= child_run_id="
 	return []example{
 		{rule: checker.RuleChildRun, name: "none", bundle: nested, good: begin, bad: "start a\ndone a\nstart n effect="},
@@ -207,6 +214,14 @@ func nestedExamples() []example {
 			good: begin + items + "\ndone n/y@root[0] output=1\ndone n output=[1]", bad: begin + items + "\ndone n output=[1]"},
 		{rule: checker.RulePlanOutput, name: "of the inner plan", bundle: nested,
 			good: begin + items + "\ndone n/y@root[0] output=1\ndone n output=[1]", bad: begin + items + "\ndone n/y@root[0] output=1\ndone n output=[2]"},
+		{rule: checker.RuleRetryRetryable, name: "inner step", bundle: passed(" !continue_with_error"),
+			good: "start n effect= child_run_id=\"k\"\nstart n/x\nfail n/x" + final + `;done n output={"error":{"code":"execution_failed","message":"m","retryable":false}}` + "\nstart c\nfail c\nretry node=\"/plan\";start c",
+			bad:  "start n effect= child_run_id=\"k\"\nstart n/x\nfail n/x" + final + "\nfail n" + final + "\nretry node=\"/plan\";start n effect= child_run_id=\"k\""},
+		{rule: checker.RuleSkipped, name: "inner step", bundle: func(t *testing.T) object {
+			return pin(definition(t, "w", "", `{"id":"n","type":"workflow","workflow_id":"v","revision":1}`), definition(t, "v", "", "x !skip_dependents", "y"))
+		},
+			good: "start n effect= child_run_id=\"k\"\nstart n/x\nfail n/x" + final + `;skip n/y reason="dependency_skipped";done n output={"error":{"code":"execution_failed","message":"m","retryable":false}}`,
+			bad:  "start n effect= child_run_id=\"k\"\nstart n/x\nfail n/x;done n output=;skip n/y reason=\"dependency_skipped\""},
 		{rule: checker.RuleFinishedAgain, name: "inner step", bundle: retry, good: failed + `"k"` + "\nstart n/y", bad: failed + `"k"` + "\nstart n/x"},
 	}
 }

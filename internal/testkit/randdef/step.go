@@ -11,8 +11,8 @@ import (
 // step draws a step node.
 func (g *generator) step(p place) drawn {
 	g.fuel -= p.weight
-	switch kind := g.pick("step", 6); {
-	case kind == 5 && len(g.others) > 0 && g.fuel >= 6*p.weight && !p.calm:
+	switch kind := g.pick("step", 8); {
+	case kind >= 6 && len(g.others) > 0 && g.fuel >= 6*p.weight && !p.calm:
 		return g.workflow(p)
 	case kind == 4 && !g.cfg.NoSleep:
 		return g.sleep()

@@ -49,7 +49,7 @@ func source(t *testing.T, id, plan string, steps []string, more string) *workflo
 	b.WriteString("input_schema: {type: object, properties: {yes: {type: boolean}, list: {type: array}, text: {type: string}}}\nsteps:\n")
 	for _, s := range steps {
 		name, fields, _ := strings.Cut(s, " ")
-		if !strings.Contains(fields, "type:") {
+		if !strings.HasPrefix(fields, "type:") {
 			fields = strings.TrimSuffix("type: tool, tool: t, "+fields, ", ")
 		}
 		fmt.Fprintf(&b, "  - {id: %s, %s}\n", name, fields)
@@ -114,7 +114,7 @@ func TestNodes(t *testing.T) {
 		"repeat ends": {`{repeat: a, until: {from: literal, value: true}, max: 5}`,
 			[]string{`a args: {v: {from: previous, step: a, default: first}}`}, `"first"`, "a@root#0=succeeded"},
 		"previous": {`[{repeat: [a, b], until: {cel: "steps.b == 'x1'"}, max: 3}]`,
-			[]string{`a args: {v: {from: previous, step: b, default: x}}`, `b output_schema: {type: string}, args: {v: {text: [{from: step, step: a}, 1]}}`},
+			[]string{`a args: {v: {from: previous, step: b, default: x}}`, `b output_schema: {type: string}, args: {v: {text: [{from: step, step: a}, "1"]}}`},
 			`"x1"`, "a@root#0=succeeded b@root#0=succeeded"},
 		"retry":                                  {`{retry: a, attempts: 3}`, []string{`a args: {v: 1, fail: 2}`}, `1`, "a=succeeded"},
 		"retry is exhausted":                     {`{retry: a, attempts: 2}`, []string{`a args: {fail: 2}`}, "retry_exhausted: *", "a=failed"},
@@ -136,7 +136,8 @@ func TestNodes(t *testing.T) {
 		"output schema":                  {`a`, []string{`a output_schema: {type: string}, args: {v: 1}`}, "invalid_output: *", "a=failed"},
 		"rejected output is not retried": {`{retry: a, attempts: 3}`, []string{`a output_schema: {type: string}, args: {v: 1}`}, "invalid_output: *", "a=failed"},
 		"sleep":                          {`[s, a]`, []string{`s type: sleep, duration_ms: 5`, `a args: {v: {from: step, step: s}}`}, `null`, "a=succeeded s=succeeded"},
-		"steps run out":                  {`[{map: {from: args, pointer: /list}, as: i, do: {repeat: a, until: {from: literal, value: false}, max: 9}}]`, []string{`a`}, "*", "*"},
+		"steps run out": {`[{map: {from: args, pointer: /list}, as: i, do: {repeat: a, until: {from: literal, value: false}, max: 9}}]`, []string{`a`},
+			"budget_exceeded: item[0]: *", "a@root[0]#0=succeeded *"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

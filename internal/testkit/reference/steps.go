@@ -120,8 +120,10 @@ func (x *interp) execWorkflow(t *task, s *workflow.Step, sc *scope, c *cancellat
 	switch out.kind {
 	case cancelled:
 		return x.cancel(l)
-	case failed:
-		return x.fail(l, out.fail)
+	case failed: // its leaves are those of the retry around it, if there is one
+		whole := *out.fail
+		whole.Retryable = !out.hard
+		return x.fail(l, &whole)
 	}
 	v, f := x.result(inner, out.val, def.output, sc.act.def.of[s.ID])
 	if f != nil {
