@@ -38,6 +38,7 @@ type call struct {
 	expiry time.Time // when the timeout passes; zero for none
 
 	mu        sync.Mutex
+	returned  bool
 	abandoned bool
 	lock      *proc.FileLock // tells other processes that the abandoned call still runs
 }
@@ -68,6 +69,7 @@ func (c *call) run() {
 	out := outcome{call: c}
 	out.res, out.err = c.invoke()
 	c.mu.Lock()
+	c.returned = true
 	abandoned := c.abandoned
 	c.mu.Unlock()
 	if !abandoned {
@@ -97,15 +99,20 @@ func (c *call) abort(now time.Time, grace time.Duration) {
 	c.cancel(errCancelled)
 }
 
-// abandon stops waiting for the call. What it returns later is posted to the mailbox.
-func (c *call) abandon() {
+// abandon stops waiting for the call; false if it has returned meanwhile. What it
+// returns later is posted to the mailbox.
+func (c *call) abandon() bool {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.returned {
+		return false
+	}
 	c.abandoned = true
-	c.mu.Unlock()
+	c.lock = holdLock(c.req.LockPath)
 	e := c.o.e
 	e.abandoned.add(c.o.id, c.req.StepID, 1)
-	c.lock = holdLock(c.req.LockPath)
 	e.cfg.Logger.Warn("tool ignores that it was cancelled; its call is abandoned", "tool", c.step.Def.Tool, "run", c.o.id, "step", c.req.StepID)
+	return true
 }
 
 // holdLock takes the step's lock if nobody has it: processes of the step do.

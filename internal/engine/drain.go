@@ -44,13 +44,13 @@ func (o *owner) awaitCalls() []outcome {
 		}
 		select {
 		case <-o.wake:
-		case <-timer.C:
-			for _, c := range o.calls {
-				c.abandon()
-				outs = append(outs, outcome{call: c, abandoned: true})
+		case <-timer.C: // who has returned meanwhile is about to deliver
+			for id, c := range o.calls {
+				if c.abandon() {
+					outs = append(outs, outcome{call: c, abandoned: true})
+					delete(o.calls, id)
+				}
 			}
-			clear(o.calls)
-			return outs
 		}
 	}
 }

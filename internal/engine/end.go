@@ -35,7 +35,10 @@ func (o *owner) endBody(ctx context.Context, end kernel.End) (run.Body, error) {
 func (o *owner) finished(ctx context.Context, a kernel.Action) (run.Body, error) {
 	nested := a.Step.Nested
 	switch {
-	case nested == nil:
+	case nested == nil && a.Result.Kind == kernel.Succeeded:
+		if s := a.Step.Output; s != nil && s.Validate(nil) != nil {
+			return &run.StepFailed{Failure: *invalidOutput("a sleep gives null, which output_schema does not allow")}, nil
+		}
 		body := &run.StepCompleted{}
 		body.Output, body.OutputBlob = o.hold(nil, run.Raw("null"))
 		return body, nil

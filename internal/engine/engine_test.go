@@ -110,4 +110,3 @@ func TestRunsEveryNode(t *testing.T) {
 		}
 	})
 }
-

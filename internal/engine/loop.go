@@ -147,8 +147,7 @@ func (o *owner) takeOutcomes(context.Context) error {
 	o.mu.Unlock()
 	now := o.e.cfg.Now()
 	for _, c := range o.calls {
-		if late := c.giveUpAt(o.e.cfg.Grace); !late.IsZero() && !now.Before(late) && !returned(outs, c) {
-			c.abandon()
+		if late := c.giveUpAt(o.e.cfg.Grace); !late.IsZero() && !now.Before(late) && c.abandon() {
 			outs = append(outs, outcome{call: c, abandoned: true})
 		}
 	}
@@ -158,15 +157,6 @@ func (o *owner) takeOutcomes(context.Context) error {
 		}
 	}
 	return nil
-}
-
-func returned(outs []outcome, c *call) bool {
-	for _, out := range outs {
-		if out.call == c {
-			return true
-		}
-	}
-	return false
 }
 
 // giveUpAt is when the call is abandoned; zero for never, so far.

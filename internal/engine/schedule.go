@@ -82,7 +82,7 @@ func (o *owner) doAll(ctx context.Context, acts []kernel.Action) (ended bool, er
 		if err != nil || ended {
 			return ended, err
 		}
-		if a.Do == kernel.Decide || a.Do == kernel.Reserve || o.state().Last == last {
+		if a.Do == kernel.Decide || a.Do == kernel.Reserve || a.Do == kernel.Expire || o.state().Last == last {
 			return false, nil
 		}
 	}
@@ -108,6 +108,8 @@ func (o *owner) do(ctx context.Context, a kernel.Action) (ended bool, err error)
 			by = "definition"
 		}
 		return false, o.emit(a.StepID, &run.StepResolved{Verdict: run.VerdictRerun, By: by})
+	case kernel.Expire:
+		return false, o.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: kernel.TimedOut(a.Step)})
 	case kernel.Resume:
 		return false, o.emit(a.StepID, &run.StepResumed{})
 	case kernel.Cancel:

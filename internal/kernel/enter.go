@@ -48,10 +48,12 @@ func (m *Machine) finish(f *frame, r result) {
 	f.done = true
 	m.unwant(f)
 	delete(m.aborts, f)
+	if m.nodes[f.awaits] == f {
+		delete(m.nodes, f.awaits)
+	}
 	if f.isLeaf() {
 		delete(m.leaves, f.id)
 	} else {
-		delete(m.nodes, f.key())
 		if f.node.ID != "" && r.kind == resOK {
 			f.scope.set(f.node.ID, r.val)
 		}
@@ -100,6 +102,8 @@ func (m *Machine) childDone(p, child *frame, r result) {
 // wake looks again at a node for which an event of its own was recorded.
 func (m *Machine) wake(f *frame) {
 	switch f.node.Type {
+	case workflow.StepNode:
+		m.syncLeaf(f)
 	case workflow.ChoiceNode, workflow.MapNode:
 		m.decide(f)
 	case workflow.RepeatNode:
@@ -121,9 +125,15 @@ func (m *Machine) decision(f *frame, sc *scope) (run.Decision, bool) {
 		m.finish(f, result{kind: resCancelled})
 		return d, false
 	}
-	m.nodes[key] = f
+	m.await(f, key)
 	m.request(f, wantDecide)
 	return d, false
+}
+
+// await routes the next event of that node to the frame.
+func (m *Machine) await(f *frame, key string) {
+	f.awaits = key
+	m.nodes[key] = f
 }
 
 // undecidable ends a node that a decision made fail.

@@ -25,6 +25,7 @@ type frame struct {
 	queue  *queue // where it waits, if it does
 	ticket int    // tells its entry there from older ones
 	timer  *timer // what it waits for, if it does
+	awaits string // run.NodeKey of the event that it waits for, if it does
 	dying  bool   // its scope was cancelled
 	done   bool
 
@@ -41,10 +42,12 @@ type frame struct {
 	fails []*failure
 	// busy: the frame's own loop is entering children; childDone leaves the
 	// entering of the next one to it, so that long journals do not nest calls.
-	busy   bool
-	inner  *result // of a workflow step's inner plan
-	plan   *scope  // the root scope of a workflow step's inner plan
-	rounds *scope  // of a repeat's current round
+	busy  bool
+	inner *result // of a workflow step's inner plan
+	// timedOut is set once a workflow step's timeout was decided to have passed.
+	timedOut *run.Failure
+	plan     *scope // the root scope of a workflow step's inner plan
+	rounds   *scope // of a repeat's current round
 }
 
 // failure is a failure on its way up.
@@ -83,6 +86,7 @@ const (
 	wantFinish       // record the leaf's end
 	wantCancel       // record that the leaf was cancelled
 	wantResume       // record that the leaf is worked on again
+	wantExpire       // record that the step's timeout passed
 	wantRerun        // record the standing permission to enter it again
 )
 

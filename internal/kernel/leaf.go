@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"slices"
+	"time"
 
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/workflow"
@@ -72,7 +73,7 @@ func (m *Machine) syncRunning(f *frame, rec *run.Step) {
 		if f.dying {
 			m.request(f, wantCancel)
 		} else if !rec.Deadline.IsZero() {
-			m.requestAt(f, wantFinish, rec.Deadline)
+			m.requestAt(f, wantFinish, earlier(rec.Deadline, expiry(f, rec)))
 		}
 	default:
 		if f.dying {
@@ -116,9 +117,45 @@ func (m *Machine) syncNested(f *frame, rec *run.Step) {
 		m.request(f, wantResume)
 	case f.inner != nil:
 		m.request(f, wantFinish)
-	case suspended && !f.dying:
+	case f.dying || f.timedOut != nil:
+	case suspended:
 		m.request(f, wantResume)
+	default:
+		m.syncTimeout(f, rec)
 	}
+}
+
+// syncTimeout watches the timeout of a workflow step's attempt. That it passed is
+// decided, durably, and then cancels the inner plan.
+func (m *Machine) syncTimeout(f *frame, rec *run.Step) {
+	at := expiry(f, rec)
+	if at.IsZero() {
+		return
+	}
+	if d, ok := m.st.Decisions[f.key()]; ok && d.Seq > rec.StartSeq {
+		f.timedOut = d.Failure
+		m.cancel(f.kids[0])
+		return
+	}
+	m.await(f, f.key())
+	m.requestAt(f, wantExpire, at)
+}
+
+// expiry is when the timeout of the step's latest attempt passes; zero for never.
+func expiry(f *frame, rec *run.Step) time.Time {
+	ms := f.node.Step.Def.TimeoutMS
+	if ms == nil {
+		return time.Time{}
+	}
+	return rec.StartedAt.Add(time.Duration(*ms) * time.Millisecond)
+}
+
+// earlier is the earlier of two times, of which zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // leafResult is what a leaf's recorded end means to its parent.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -26,6 +27,8 @@ const (
 	Rerun
 	// Resume: record step_resumed.
 	Resume
+	// Expire: record decided with the failure timed_out: the step's timeout passed.
+	Expire
 	// Start: record step_started and then dispatch.
 	Start
 	// Finish: record how a sleep or workflow step ended: as Result says.
@@ -154,6 +157,9 @@ func (m *Machine) action(f *frame) Action {
 		a.InDoubt = rec != nil && rec.InDoubt
 	case wantResume:
 		a.Do = Resume
+	case wantExpire:
+		a.Do = Expire
+		a.Node, a.Scope = f.node.Path, f.scope.name()
 	case wantRerun:
 		a.Do = Rerun
 	}
@@ -162,16 +168,33 @@ func (m *Machine) action(f *frame) Action {
 
 func (f *frame) innerResult(m *Machine) Result {
 	if f.inner == nil { // a sleep that is over
+		rec := m.st.Steps[f.id]
+		if at := expiry(f, rec); !at.IsZero() && at.Before(rec.Deadline) {
+			return Result{Kind: Failed, Failure: TimedOut(f.node.Step)}
+		}
 		return Result{Output: Val{Kind: Null}}
 	}
 	res := Result{Output: f.inner.val, View: View{m: m, scope: f.plan}}
-	switch f.inner.kind {
-	case resFailed:
+	switch {
+	case f.inner.kind == resOK:
+	case f.timedOut != nil && !f.dying:
+		timedOut := *f.timedOut
+		timedOut.Retryable = !f.inner.hard
+		res.Kind, res.Failure = Failed, &timedOut
+	case f.inner.kind == resFailed:
 		res.Kind, res.Failure = Failed, f.inner.fail.Failure
-	case resCancelled:
+	default:
 		res.Kind = Cancelled
 	}
 	return res
+}
+
+// TimedOut is the failure of a step whose timeout passed.
+func TimedOut(step *workflow.StepInfo) *run.Failure {
+	return &run.Failure{
+		Code: run.TimedOut, Retryable: true,
+		Message: fmt.Sprintf("the attempt took longer than %s", time.Duration(*step.Def.TimeoutMS)*time.Millisecond),
+	}
 }
 
 // backoff is the delay before a round: delay_ms, times backoff for each round

@@ -36,7 +36,7 @@ func (m *Machine) retryDone(f *frame, r result) {
 	case f.dying:
 		m.finish(f, result{kind: resCancelled})
 	default:
-		m.nodes[f.key()] = f
+		m.await(f, f.key())
 		m.request(f, wantRetry)
 	}
 }

@@ -170,10 +170,11 @@ func (c *check) checkResolved(l *line) {
 
 // checkRecovery examines a commit that marks the work of a dead owner: exactly
 // the steps that were running, in the order in which they were entered, then the
-// run, and nothing else.
+// run, and nothing else. A living owner whose engine broke records what its calls
+// came to as well.
 func (c *check) checkRecovery() {
 	last := c.commit[len(c.commit)-1]
-	i := slices.IndexFunc(c.commit, func(l *line) bool { return l.Type == runSuspended && l.Reason == "recovery" })
+	i := slices.IndexFunc(c.commit, func(l *line) bool { return l.Type == runSuspended && l.Reason == "recovery" && l.Panic == "" })
 	if i < 0 {
 		return
 	}

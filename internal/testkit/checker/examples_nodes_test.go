@@ -176,6 +176,8 @@ func doubtExamples() []example {
 		{rule: checker.RuleRecovery, name: "doubt not told", bundle: one,
 			good: "start a\nsuspend a reason=\"recovery_suspended\" in_doubt=true;suspended", bad: "start a\nsuspend a reason=\"recovery_suspended\";suspended"},
 		{rule: checker.RuleRecovery, name: "dispatches", bundle: two, good: "start a\ndone a\nsuspended", bad: "start a\ndone a\nstart b;suspended"},
+		{rule: checker.RuleRecovery, name: "records outcomes", bundle: pair,
+			good: "start a;start b\ndone a;suspend b in_doubt=true;suspended panic=\"broke\"", bad: "start a;start b\ndone a;suspend b in_doubt=true;suspended"},
 		{rule: checker.RuleRecovery, name: "goes on after it", bundle: one, good: "start a\nsuspend a in_doubt=true;suspended\nagain", bad: "start a\nsuspend a in_doubt=true;suspended;again"},
 	}
 }

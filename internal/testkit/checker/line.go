@@ -68,6 +68,7 @@ type line struct {
 	InDoubt     bool             `json:"in_doubt"`
 	Verdict     string           `json:"verdict"`
 	Reason      string           `json:"reason"`
+	Panic       string           `json:"panic"` // of run_suspended: the engine broke
 
 	// outcomes
 	Output     json.RawMessage `json:"output"`
@@ -98,12 +99,11 @@ type blob struct {
 }
 
 type limits struct {
-	MaxConcurrency  int64 `json:"max_concurrency"`
-	MaxAgents       int64 `json:"max_agents"`
-	MaxSteps        int64 `json:"max_steps"`
-	MaxRetries      int64 `json:"max_retries"`
-	MaxNestingDepth int64 `json:"max_nesting_depth"`
-	WallTimeMS      int64 `json:"wall_time_ms"`
+	MaxConcurrency int64 `json:"max_concurrency"`
+	MaxAgents      int64 `json:"max_agents"`
+	MaxSteps       int64 `json:"max_steps"`
+	MaxRetries     int64 `json:"max_retries"`
+	WallTimeMS     int64 `json:"wall_time_ms"`
 }
 
 // failure is what an event says of why something failed.
