@@ -29,29 +29,39 @@ func (s *State) Keep() { s.keep = true }
 // was before is an error, and the state must not be used any more.
 func (s *State) Apply(ev Event) error {
 	if ev.Sequence != s.Last+1 {
-		return fmt.Errorf("apply %s event: sequence %d follows on %d", ev.Type, ev.Sequence, s.Last)
+		return fmt.Errorf("apply %s event: sequence %d follows on %d", ev.Body.EventType(), ev.Sequence, s.Last)
 	}
-	if s.Status.Terminal() {
-		return fmt.Errorf("apply %s event %d: the run already %s", ev.Type, ev.Sequence, s.Status)
-	}
-	if _, first := ev.Body.(*Queued); first != (ev.Sequence == 1) {
-		return fmt.Errorf("apply %s event %d: a journal begins with run_queued, once", ev.Type, ev.Sequence)
-	}
-	s.tick(ev.At)
-	var err error
-	if ev.StepID != "" {
-		err = s.applyStep(ev)
-	} else {
-		err = s.applyRun(ev)
+	err := s.mayFollow(ev)
+	if err == nil {
+		s.tick(ev.At)
+		if ev.StepID != "" {
+			err = s.applyStep(ev)
+		} else {
+			err = s.applyRun(ev)
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("apply %s event %d: %w", ev.Type, ev.Sequence, err)
+		return fmt.Errorf("apply %s event %d: %w", ev.Body.EventType(), ev.Sequence, err)
 	}
 	s.Last, s.UpdatedAt = ev.Sequence, ev.At
 	switch ev.Body.(type) {
 	case *Started, *Suspended, *StepSuspended, *StepResumed:
 	default:
 		s.Progress = ev.Sequence
+	}
+	return nil
+}
+
+// mayFollow refuses what no event may be, whatever its type.
+func (s *State) mayFollow(ev Event) error {
+	_, first := ev.Body.(*Queued)
+	switch {
+	case s.Status.Terminal():
+		return fmt.Errorf("the run already %s", s.Status)
+	case first != (ev.Sequence == 1):
+		return fmt.Errorf("a journal begins with run_queued, once")
+	case !first && ev.RunID != s.RunID:
+		return fmt.Errorf("it is of run %q, and the journal of run %q", ev.RunID, s.RunID)
 	}
 	return nil
 }
@@ -72,31 +82,71 @@ func (s *State) applyRun(ev Event) error {
 	case *Queued:
 		s.applyQueued(ev, b)
 	case *Started:
-		s.Status, s.Suspension = StatusRunning, ""
-		s.Authority, s.Rerun, s.StartedSeq = b.Authority, b.Rerun, ev.Sequence
+		return s.applyStarted(ev, b)
 	case *Suspended:
-		s.Status, s.Suspension = StatusSuspended, b.Reason
-		s.applyPanic(b.Panic)
+		return s.applySuspended(b)
 	case *Succeeded:
-		s.end(StatusSucceeded)
-		s.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
-	case *Failed:
-		s.end(StatusFailed)
-		s.Failure = &b.Failure
-	case *CancelledRun:
-		s.end(StatusCancelled)
-	case *CancelRequested:
-		if s.CancelRequested == "" {
-			s.CancelRequested = b.By
+		if err := s.mustGoOn(); err != nil {
+			return err
 		}
+		s.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
+		return s.end(StatusSucceeded)
+	case *Failed:
+		if s.CancelRequested != "" {
+			return fmt.Errorf("cancelling was asked for: the run can only end as cancelled")
+		}
+		s.Failure = &b.Failure
+		return s.end(StatusFailed)
+	case *CancelledRun:
+		if s.CancelRequested == "" {
+			return fmt.Errorf("nobody asked for the run to be cancelled")
+		}
+		return s.end(StatusCancelled)
+	case *CancelRequested:
+		return s.applyCancelRequested(b)
 	case *DeadlineExtended:
-		s.Clock.Base, s.Clock.Waited = b.Until, 0
+		if b.Until.After(s.Deadline(ev.At)) { // granting time never takes any
+			s.Clock.Base, s.Clock.Waited = b.Until, 0
+		}
 	case *Decided:
-		s.applyDecided(ev, b)
+		return s.applyDecided(ev, b)
 	case *RetryReserved:
-		s.applyRetry(ev, b)
+		return s.applyRetry(ev, b)
 	default:
 		return fmt.Errorf("it belongs to a step, and names none")
+	}
+	return nil
+}
+
+func (s *State) applyStarted(ev Event, b *Started) error {
+	if s.Status == StatusRunning {
+		return fmt.Errorf("the run is running")
+	}
+	s.Status, s.Suspension = StatusRunning, ""
+	s.Authority, s.Rerun, s.StartedSeq = b.Authority, b.Rerun, ev.Sequence
+	return nil
+}
+
+func (s *State) applySuspended(b *Suspended) error {
+	if s.Status == StatusSuspended {
+		return fmt.Errorf("the run is suspended")
+	}
+	for _, st := range s.Steps {
+		if st.Status == StatusStepRunning {
+			return fmt.Errorf("step %s is running", st.ID)
+		}
+	}
+	s.Status, s.Suspension = StatusSuspended, b.Reason
+	s.applyPanic(b.Panic)
+	return nil
+}
+
+func (s *State) applyCancelRequested(b *CancelRequested) error {
+	switch {
+	case b.By == "":
+		return fmt.Errorf("it names nobody who asked")
+	case s.CancelRequested == "":
+		s.CancelRequested = b.By
 	}
 	return nil
 }
@@ -115,10 +165,20 @@ func (s *State) applyQueued(ev Event, b *Queued) {
 	s.Clock.At = ev.At
 }
 
-func (s *State) applyDecided(ev Event, b *Decided) {
+func (s *State) applyDecided(ev Event, b *Decided) error {
+	if err := s.mustGoOn(); err != nil {
+		return err
+	}
 	if b.Node == WallTimeNode {
+		if b.Failure == nil {
+			return fmt.Errorf("the run's time is over without a failure")
+		}
 		s.Expired = b.Failure
-		return
+		return nil
+	}
+	key := NodeKey(b.Scope, b.Node)
+	if _, decided := s.Decisions[key]; decided {
+		return fmt.Errorf("node %s was decided before", key)
 	}
 	if s.Decisions == nil {
 		s.Decisions = make(map[string]Decision)
@@ -127,19 +187,32 @@ func (s *State) applyDecided(ev Event, b *Decided) {
 	if b.Failure == nil {
 		d.Value = s.value(ev.Sequence, b.Value, b.ValueBlob)
 	}
-	s.Decisions[NodeKey(b.Scope, b.Node)] = d
+	s.Decisions[key] = d
+	return nil
 }
 
-func (s *State) applyRetry(ev Event, b *RetryReserved) {
+func (s *State) applyRetry(ev Event, b *RetryReserved) error {
+	if err := s.mustGoOn(); err != nil {
+		return err
+	}
 	if s.Retries == nil {
 		s.Retries = make(map[string]Retry)
 	}
 	s.Retries[NodeKey(b.Scope, b.Node)] = Retry{Round: b.Round, Seq: ev.Sequence, Due: b.Due}
+	s.LastRetry = ev.Sequence
 	s.Usage.Retries += b.Reservation["retries"]
+	return nil
 }
 
-func (s *State) end(status Status) {
+// end ends the run: everything in it ended before.
+func (s *State) end(status Status) error {
+	for _, st := range s.Steps {
+		if st.open() {
+			return fmt.Errorf("step %s is %s (in doubt: %v)", st.ID, st.Status, st.InDoubt)
+		}
+	}
 	s.Status, s.Suspension = status, ""
+	return nil
 }
 
 func (s *State) value(seq uint64, raw Raw, blob *Blob) Value {

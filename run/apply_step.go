@@ -8,13 +8,10 @@ import (
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 func (s *State) applyStep(ev Event) error {
-	if b, ok := ev.Body.(*StepStarted); ok {
-		return s.applyStepStarted(ev, b)
-	}
 	st := s.Steps[ev.StepID]
 	if st == nil {
 		switch ev.Body.(type) {
-		case *StepSkipped, *StepFailed: // the ends of a step that was never entered
+		case *StepStarted, *StepSkipped, *StepFailed: // the last two: ends of a step that was never entered
 			st = &Step{ID: ev.StepID}
 			s.Steps[ev.StepID] = st
 		default:
@@ -22,74 +19,42 @@ func (s *State) applyStep(ev Event) error {
 		}
 	}
 	switch b := ev.Body.(type) {
+	case *StepStarted:
+		return s.applyStepStarted(st, ev, b)
 	case *WaitSet:
-		st.Deadline = b.Deadline
-		s.openWait(st.ID, b.Deadline)
-		return nil
+		return s.applyWaitSet(st, b)
 	case *StepSuspended:
-		if err := st.must(StatusStepRunning); err != nil {
-			return err
-		}
-		s.leave(st, ev, StatusStepSuspended)
-		st.Reason = b.Reason
-		s.doubt(st, b.InDoubt)
+		return s.applyStepSuspended(st, ev, b)
 	case *StepResumed:
-		if err := st.must(StatusStepSuspended); err != nil {
-			return err
-		}
-		if st.InDoubt {
-			return fmt.Errorf("step %s is in doubt", st.ID)
-		}
-		st.Status, st.Reason, st.LastSeq = StatusStepRunning, "", ev.Sequence
+		return s.applyStepResumed(st, ev)
 	case *StepCompleted:
-		if err := st.must(StatusStepRunning); err != nil {
-			return err
-		}
-		s.finish(st, ev, StatusStepSucceeded)
-		st.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
+		return s.applyStepCompleted(st, ev, b)
 	case *StepFailed:
-		if st.InDoubt {
-			return fmt.Errorf("step %s is in doubt: only a verdict can fail it", st.ID)
-		}
-		s.finish(st, ev, StatusStepFailed)
-		st.Failure = &b.Failure
+		return s.applyStepFailed(st, ev, b)
 	case *StepCancelled:
-		if st.InDoubt && !b.InDoubt {
-			return fmt.Errorf("step %s is in doubt: cancelling must not hide it", st.ID)
-		}
-		s.finish(st, ev, StatusStepCancelled)
-		if b.InDoubt {
-			st.InDoubt = true
-			s.Abandoned++
-		}
+		return s.applyStepCancelled(st, ev, b)
 	case *StepSkipped:
-		s.finish(st, ev, StatusStepSkipped)
-		st.Reason = b.Reason
+		return s.applyStepSkipped(st, ev, b)
 	case *StepResolved:
 		return s.applyResolved(st, ev, b)
-	default:
-		return fmt.Errorf("it belongs to the run, and names step %s", ev.StepID)
 	}
-	return nil
+	return fmt.Errorf("it belongs to the run, and names step %s", ev.StepID)
 }
 
-func (s *State) applyStepStarted(ev Event, b *StepStarted) error {
-	st := s.Steps[ev.StepID]
-	if st == nil {
-		st = &Step{ID: ev.StepID}
-		s.Steps[ev.StepID] = st
-	}
-	if st.Status == StatusStepRunning || st.InDoubt || st.Status == StatusStepSucceeded {
-		return fmt.Errorf("step %s is entered while it is %s (in doubt: %v)", st.ID, st.Status, st.InDoubt)
+func (s *State) applyStepStarted(st *Step, ev Event, b *StepStarted) error {
+	if err := s.mayEnter(st); err != nil {
+		return err
 	}
 	if b.Attempt != st.Attempts+1 {
 		return fmt.Errorf("step %s: attempt %d follows on %d", st.ID, b.Attempt, st.Attempts)
 	}
-	at := ev.At
+	if st.ChildRunID != "" && b.ChildRunID != st.ChildRunID {
+		return fmt.Errorf("step %s: its nested run was %s, and is %q now", st.ID, st.ChildRunID, b.ChildRunID)
+	}
 	st.Status, st.Attempts, st.InputHash, st.Effect = StatusStepRunning, b.Attempt, b.InputHash, b.Effect
 	st.Failure, st.Reason, st.Output, st.Reenter = nil, "", Value{}, false
 	st.EndedAt, st.Deadline = time.Time{}, time.Time{}
-	st.StartedAt, st.StartSeq, st.LastSeq = at, ev.Sequence, ev.Sequence
+	st.StartedAt, st.StartSeq, st.LastSeq = ev.At, ev.Sequence, ev.Sequence
 	if b.ChildRunID != "" {
 		st.ChildRunID, st.Workflow = b.ChildRunID, b.Workflow
 		st.Args = s.value(ev.Sequence, b.Args, b.ArgsBlob)
@@ -102,9 +67,148 @@ func (s *State) applyStepStarted(ev Event, b *StepStarted) error {
 	return nil
 }
 
-func (s *State) applyResolved(st *Step, ev Event, b *StepResolved) error {
-	if !st.InDoubt {
+// mayEnter refuses to enter a step that the run or the step's own past forbids.
+func (s *State) mayEnter(st *Step) error {
+	if err := s.mustGoOn(); err != nil {
+		return err
+	}
+	switch {
+	case st.InDoubt:
+		return fmt.Errorf("step %s is entered while it is in doubt", st.ID)
+	case st.Status == StatusStepSuspended && st.Reenter:
+		return nil
+	}
+	return s.mustBeClosed(st)
+}
+
+// mustGoOn refuses what only a run does that is worked on and may go on.
+func (s *State) mustGoOn() error {
+	switch {
+	case s.Status != StatusRunning:
+		return fmt.Errorf("the run is %s, not %s", s.Status, StatusRunning)
+	case s.CancelRequested != "":
+		return fmt.Errorf("the run is being cancelled")
+	case s.Expired != nil:
+		return fmt.Errorf("the run's time is over")
+	}
+	return nil
+}
+
+// mustBeClosed refuses a step that is open, or that ended for good.
+func (s *State) mustBeClosed(st *Step) error {
+	switch {
+	case st.Status == "":
+		return nil
+	case st.Status == StatusStepSucceeded || !st.Status.Ended():
+		return fmt.Errorf("step %s is %s", st.ID, st.Status)
+	case s.LastRetry < st.LastSeq:
+		return fmt.Errorf("step %s is %s, and no retry round came after that", st.ID, st.Status)
+	}
+	return nil
+}
+
+func (st *Step) mustBe(status StepStatus) error {
+	if st.Status != status {
+		return fmt.Errorf("step %s is %s, not %s", st.ID, st.Status, status)
+	}
+	return nil
+}
+
+func (s *State) applyWaitSet(st *Step, b *WaitSet) error {
+	if err := st.mustBe(StatusStepRunning); err != nil {
+		return err
+	}
+	st.Deadline = b.Deadline
+	s.openWait(st.ID, b.Deadline)
+	return nil
+}
+
+func (s *State) applyStepSuspended(st *Step, ev Event, b *StepSuspended) error {
+	if err := st.mustBe(StatusStepRunning); err != nil {
+		return err
+	}
+	if b.InDoubt && st.Effect == "" {
+		return fmt.Errorf("step %s calls no tool, and cannot be in doubt", st.ID)
+	}
+	s.leave(st, ev, StatusStepSuspended)
+	st.Reason = b.Reason
+	s.doubt(st, b.InDoubt)
+	return nil
+}
+
+func (s *State) applyStepResumed(st *Step, ev Event) error {
+	if err := st.mustBe(StatusStepSuspended); err != nil {
+		return err
+	}
+	switch {
+	case st.InDoubt:
+		return fmt.Errorf("step %s is in doubt", st.ID)
+	case st.Reenter:
+		return fmt.Errorf("step %s is to be entered again, not resumed", st.ID)
+	case s.Status != StatusRunning:
+		return fmt.Errorf("the run is %s, not %s", s.Status, StatusRunning)
+	}
+	st.Status, st.Reason, st.LastSeq = StatusStepRunning, "", ev.Sequence
+	if st.Effect != "" {
+		s.Clock.Calls++
+	}
+	return nil
+}
+
+func (s *State) applyStepCompleted(st *Step, ev Event, b *StepCompleted) error {
+	if err := st.mustBe(StatusStepRunning); err != nil {
+		return err
+	}
+	s.finish(st, ev, StatusStepSucceeded)
+	st.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
+	return nil
+}
+
+func (s *State) applyStepFailed(st *Step, ev Event, b *StepFailed) error {
+	switch {
+	case st.InDoubt:
+		return fmt.Errorf("step %s is in doubt: only a verdict can fail it", st.ID)
+	case !st.open() || st.Reenter: // it fails without being entered
+		if err := s.mayEnter(st); err != nil {
+			return err
+		}
+	}
+	s.finish(st, ev, StatusStepFailed)
+	st.Failure = &b.Failure
+	return nil
+}
+
+func (s *State) applyStepCancelled(st *Step, ev Event, b *StepCancelled) error {
+	switch {
+	case !st.open():
+		return fmt.Errorf("step %s is %s: there is nothing to cancel", st.ID, st.Status)
+	case st.InDoubt && !b.InDoubt:
+		return fmt.Errorf("step %s is in doubt: cancelling must not hide it", st.ID)
+	case b.InDoubt && !st.InDoubt:
 		return fmt.Errorf("step %s is not in doubt", st.ID)
+	case b.InDoubt && s.CancelRequested == "":
+		return fmt.Errorf("step %s is in doubt, and nobody asked for the run to be cancelled", st.ID)
+	}
+	s.finish(st, ev, StatusStepCancelled)
+	if b.InDoubt {
+		st.InDoubt = true
+		s.Abandoned++
+	}
+	return nil
+}
+
+func (s *State) applyStepSkipped(st *Step, ev Event, b *StepSkipped) error {
+	if err := s.mustBeClosed(st); err != nil {
+		return err
+	}
+	s.finish(st, ev, StatusStepSkipped)
+	st.Reason = b.Reason
+	return nil
+}
+
+func (s *State) applyResolved(st *Step, ev Event, b *StepResolved) error {
+	if !st.InDoubt || !st.open() {
+		return fmt.Errorf("step %s is %s, and not in doubt", st.ID, st.Status)
 	}
 	s.doubt(st, false)
 	switch b.Verdict {
@@ -125,6 +229,11 @@ func (s *State) applyResolved(st *Step, ev Event, b *StepResolved) error {
 	return nil
 }
 
+// open reports whether the step was entered and has not ended.
+func (st *Step) open() bool {
+	return st.Status == StatusStepRunning || st.Status == StatusStepSuspended
+}
+
 // leave books that the step's call is no longer in flight.
 func (s *State) leave(st *Step, ev Event, status StepStatus) {
 	if st.Status == StatusStepRunning && st.Effect != "" {
@@ -139,7 +248,7 @@ func (s *State) finish(st *Step, ev Event, status StepStatus) {
 	s.leave(st, ev, status)
 	st.Reason, st.Failure, st.Reenter = "", nil, false
 	st.EndedAt = ev.At
-	delete(s.Clock.Waits, st.ID)
+	s.closeWait(st.ID)
 }
 
 func (s *State) doubt(st *Step, in bool) {
@@ -152,11 +261,4 @@ func (s *State) doubt(st *Step, in bool) {
 	} else {
 		s.Doubts--
 	}
-}
-
-func (st *Step) must(status StepStatus) error {
-	if st.Status != status {
-		return fmt.Errorf("step %s is %s, not %s", st.ID, st.Status, status)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -22,16 +21,8 @@ func DecodeCheckpoint(data []byte) (*State, error) {
 	if err := json.Unmarshal(data, s, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("decode checkpoint: %w", err)
 	}
-	return s, nil
-}
-
-// WakeAt is when the first of the open waits falls due; zero if none does.
-func (s *State) WakeAt() time.Time {
-	var first time.Time
-	for _, deadline := range s.Clock.Waits {
-		if !deadline.IsZero() && (first.IsZero() || deadline.Before(first)) {
-			first = deadline
-		}
+	if s.Clock.Waits != nil {
+		s.waiting = newWaitIndex(s.Clock.Waits)
 	}
-	return first
+	return s, nil
 }

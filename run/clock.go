@@ -36,20 +36,6 @@ func (s *State) Expiry(now time.Time) time.Time {
 	return s.Deadline(last)
 }
 
-// lastWait is when the last of the open waits is over; zero if one has no end.
-func (s *State) lastWait() time.Time {
-	var last time.Time
-	for _, deadline := range s.Clock.Waits {
-		if deadline.IsZero() {
-			return time.Time{}
-		}
-		if deadline.After(last) {
-			last = deadline
-		}
-	}
-	return last
-}
-
 // waitingUntil is how much of the time since Clock.At was spent waiting.
 func (s *State) waitingUntil(now time.Time) time.Duration {
 	c := &s.Clock
@@ -73,11 +59,4 @@ func (s *State) tick(at time.Time) {
 	if at.After(s.Clock.At) {
 		s.Clock.At = at
 	}
-}
-
-func (s *State) openWait(id string, deadline time.Time) {
-	if s.Clock.Waits == nil {
-		s.Clock.Waits = make(map[string]time.Time)
-	}
-	s.Clock.Waits[id] = deadline
 }

@@ -84,6 +84,9 @@ func Decode(line []byte) (Event, error) {
 	if err := json.Unmarshal(line, &head); err != nil {
 		return Event{}, fmt.Errorf("decode event: %w", err)
 	}
+	if head.Type == "" {
+		return Event{}, errors.New("decode event: it has no type")
+	}
 	dec := decoderOf(head.Type)
 	if dec == nil {
 		return Event{}, fmt.Errorf("decode event: %w: unknown event type %q", ErrNewerFormat, head.Type)

@@ -75,6 +75,8 @@ type State struct {
 
 	Decisions map[string]Decision `json:"decisions,omitzero"` // by NodeKey
 	Retries   map[string]Retry    `json:"retries,omitzero"`   // by NodeKey
+	// LastRetry is the latest retry_reserved of any node.
+	LastRetry uint64 `json:"last_retry,omitzero"`
 
 	Clock Clock `json:"clock"`
 
@@ -90,7 +92,8 @@ type State struct {
 	PanicAt uint64 `json:"panic_at,omitzero"`
 	Panics  int    `json:"panics,omitzero"`
 
-	keep bool // keep values in memory
+	keep    bool       // keep values in memory
+	waiting *waitIndex // over Clock.Waits; nil while there never was one
 }
 
 // Step is the state of one step instance.

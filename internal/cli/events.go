@@ -60,7 +60,7 @@ func (in *invocation) runEvents(ctx context.Context, opts eventsOptions) (err er
 	}
 	err = o.each(ctx, id, opts.since, v.LastSequence, in.printEvent)
 	if err == nil && v.Damaged != "" {
-		return &Failure{Exit: ExitRefused, Code: culm.CodeDamaged, Message: v.Damaged}
+		return damagedFailure(v)
 	}
 	return err
 }
@@ -111,4 +111,12 @@ func (in *invocation) printEvent(ev run.Event) error {
 	}
 	_, err := fmt.Fprintf(in.Stdout, "%4d %s\n", ev.Sequence, plain.EventAndValues(ev))
 	return err
+}
+
+// damagedFailure is the end of what can be read of a run.
+func damagedFailure(v *run.View) *Failure {
+	return &Failure{
+		Exit: ExitRefused, Code: culm.CodeDamaged, Message: fmt.Sprintf("run %s is damaged: %s", v.RunID, v.Damaged),
+		Details: map[string]any{"run_id": v.RunID},
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	culm "github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/cli/term"
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/workflow"
@@ -23,9 +22,6 @@ type follower struct {
 	owned bool
 	// seen is the sequence up to which events happened before this command.
 	seen uint64
-	// until is the sequence of the last event of a run that nobody works on; 0
-	// while somebody does.
-	until uint64
 }
 
 // display chooses how a run is shown.
@@ -45,65 +41,50 @@ type delivery struct {
 	err error
 }
 
-// follow shows the run's events from the first on and returns where it stands at
-// last: ended, suspended, or left behind by a process that is gone.
+// follow shows the run's events from the first on until it has come to rest, and
+// returns where it stands: ended, suspended, or left behind by a process that is
+// gone.
 func (f *follower) follow(ctx context.Context, runID string) (*run.View, error) {
 	f.in.noteTo(f.display)
 	defer f.in.noteTo(nil)
-	var last uint64
-	for {
-		if err := f.watch(ctx, runID, &last); err != nil {
-			return nil, err
-		}
-		v, err := f.Progress(ctx, runID, culm.ProgressOptions{Values: true, Session: culm.AnySession})
-		if err != nil {
-			return nil, err
-		}
-		if last >= v.LastSequence && (v.Status.Terminal() || v.Status == run.StatusSuspended || abandoned(v)) {
-			f.display.end(v)
-			return v, nil
-		}
-		f.until = 0 // somebody took it up meanwhile
-	}
-}
-
-// watch shows events until the run has come to rest.
-func (f *follower) watch(ctx context.Context, runID string, last *uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events, rest := f.subscribe(ctx, runID, *last), f.await(ctx, runID)
+	events, rest := f.subscribe(ctx, runID), f.await(ctx, runID)
 	defer drain(events, rest)
 	defer cancel()
 	frames := time.NewTicker(redraw)
 	defer frames.Stop()
-	for {
+	return f.show(events, rest, frames.C)
+}
+
+// show shows what comes until the run rests and all events up to there were shown.
+func (f *follower) show(events <-chan delivery, rest <-chan resting, frames <-chan time.Time) (*run.View, error) {
+	var last uint64
+	var final *run.View
+	for final == nil || last < final.LastSequence {
 		select {
 		case d, ok := <-events:
 			if !ok {
-				return nil
-			}
-			if d.err != nil {
-				return d.err
-			}
-			*last = d.ev.Sequence
-			f.display.event(d.ev, d.ev.Sequence <= f.seen)
-		case r, ok := <-rest:
-			if !ok {
-				rest = nil
+				events = nil // the run has ended
 				continue
 			}
-			if r.err != nil {
-				return r.err
+			if d.err != nil {
+				return nil, d.err
 			}
-			f.until = r.view.LastSequence
+			last = d.ev.Sequence
+			f.display.event(d.ev, last <= f.seen)
+		case r := <-rest:
+			if r.err != nil {
+				return nil, r.err
+			}
+			final, rest = r.view, nil
 		case line := <-f.lines:
 			f.display.say(line)
-		case <-frames.C:
+		case <-frames:
 			f.display.tick(f.in.Now())
 		}
-		if f.until > 0 && *last >= f.until {
-			return nil
-		}
 	}
+	f.display.end(final)
+	return final, nil
 }
 
 // resting is how a run came to rest.
@@ -136,11 +117,11 @@ func abandoned(v *run.View) bool {
 
 // subscribe delivers events until the subscription ends or ctx is done; the
 // channel is then closed.
-func (f *follower) subscribe(ctx context.Context, runID string, since uint64) <-chan delivery {
+func (f *follower) subscribe(ctx context.Context, runID string) <-chan delivery {
 	events := make(chan delivery)
 	go func() {
 		defer close(events)
-		for ev, err := range f.Subscribe(ctx, runID, since) {
+		for ev, err := range f.Subscribe(ctx, runID, 0) {
 			if err != nil && ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
@@ -161,9 +142,7 @@ func (f *follower) subscribe(ctx context.Context, runID string, since uint64) <-
 func drain(events <-chan delivery, rest <-chan resting) {
 	for range events {
 	}
-	if rest != nil {
-		for range rest {
-		}
+	for range rest {
 	}
 }
 

@@ -38,6 +38,9 @@ func (in *invocation) runWait(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	if v.Damaged != "" {
+		return damagedFailure(v)
+	}
 	f := &follower{opened: o, display: in.display(in.pinned(v)), seen: v.LastSequence}
 	final, err := f.follow(ctx, id)
 	if err != nil {

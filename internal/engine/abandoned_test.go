@@ -225,28 +225,24 @@ func TestReturnAtTheEndOfTheGrace(t *testing.T) {
 // once is.
 func TestAbandonedCallIsNotEnteredAgainWhileItRuns(t *testing.T) {
 	t.Parallel()
-	for _, effect := range []string{"write", "idem", "read"} {
-		t.Run(effect, func(t *testing.T) {
-			onWorlds(t, func(t *testing.T, w *world) {
-				s := newScript()
-				g := s.gate()
-				s.on("s", times(deaf(g, fails(errPlain)), gives(`1`)))
-				p := w.process(s)
-				id := p.start(fmt.Sprintf(oneCall, effect, ", timeout_ms: 50, on_unknown: rerun") + "plan: {retry: s, attempts: 3}\n")
-				pass(timeout + 3*grace)
-				if calls := s.called(); len(calls) != 1 {
-					t.Errorf("called %d times while the first call still runs\n%s", len(calls), w.journal(id))
-				}
-				g.open()
-				pass(grace)
-				v := w.view(id)
-				if v.Status == run.StatusSuspended {
-					v = p.resume(id, engine.ContinueOptions{})
-				}
-				if v.Status != run.StatusSucceeded || len(s.called()) != 2 {
-					t.Errorf("%s after calls %v\n%s", v.Status, s.called(), w.journal(id))
-				}
-			})
-		})
-	}
+	onWorlds(t, func(t *testing.T, w *world) {
+		s := newScript()
+		g := s.gate()
+		s.on("s", times(deaf(g, fails(errPlain)), gives(`1`)))
+		p := w.process(s)
+		id := p.start(fmt.Sprintf(oneCall, "write", ", timeout_ms: 50, on_unknown: rerun"))
+		pass(timeout + 3*grace)
+		if calls := s.called(); len(calls) != 1 {
+			t.Errorf("called %d times while the first call still runs\n%s", len(calls), w.journal(id))
+		}
+		g.open()
+		pass(grace)
+		v := w.view(id)
+		if v.Status == run.StatusSuspended {
+			v = p.resume(id, engine.ContinueOptions{})
+		}
+		if v.Status != run.StatusSucceeded || len(s.called()) != 2 {
+			t.Errorf("%s after calls %v\n%s", v.Status, s.called(), w.journal(id))
+		}
+	})
 }

@@ -20,6 +20,7 @@ import (
 var (
 	errTimeout   = errors.New("the attempt's timeout passed")
 	errCancelled = errors.New("the call's scope was cancelled")
+	errGivenUp   = errors.New("the call's owner gave the run up")
 )
 
 // call is one tool call in flight.
@@ -90,13 +91,13 @@ func (c *call) invoke() (res tool.Result, err error) {
 	return c.tool.Call(c.ctx, c.req)
 }
 
-// abort asks the call to return, and sets its grace.
-func (c *call) abort(now time.Time, grace time.Duration) {
+// abort asks the call to return, says why, and sets its grace.
+func (c *call) abort(why error, now time.Time, grace time.Duration) {
 	if !c.giveUp.IsZero() {
 		return
 	}
 	c.giveUp = now.Add(grace)
-	c.cancel(errCancelled)
+	c.cancel(why)
 }
 
 // abandon stops waiting for the call; false if it has returned meanwhile. What it

@@ -26,7 +26,7 @@ func (o *owner) drain(ctx context.Context, cause error) {
 func (o *owner) awaitCalls() []outcome {
 	now := o.e.cfg.Now()
 	for _, c := range o.calls {
-		c.abort(now, o.e.cfg.Grace)
+		c.abort(errGivenUp, now, o.e.cfg.Grace)
 	}
 	outs := o.batch.replay
 	timer := time.NewTimer(o.e.cfg.Grace)

@@ -192,12 +192,12 @@ func (o *owner) abortCalls() {
 	now := o.e.cfg.Now()
 	for _, id := range o.m.Aborts() {
 		if c := o.calls[id]; c != nil {
-			c.abort(now, o.e.cfg.Grace)
+			c.abort(errCancelled, now, o.e.cfg.Grace)
 		}
 	}
 	if o.asked() == haltAbort {
 		for _, c := range o.calls {
-			c.abort(now, o.e.cfg.Grace)
+			c.abort(errGivenUp, now, o.e.cfg.Grace)
 		}
 	}
 }
@@ -290,6 +290,9 @@ func (o *owner) nextDue(now time.Time) time.Time {
 	}
 	if o.mailPending {
 		earlier(now.Add(mailPause - time.Since(o.mailAt)))
+	}
+	if o.withheld {
+		earlier(now.Add(ownerPoll))
 	}
 	return due
 }

@@ -35,7 +35,8 @@ func (o *owner) settleCall(out outcome) error {
 }
 
 // failed is the table of what a call without a result means. It is the one place
-// where a write whose outcome is unknown becomes a doubt.
+// where a write whose outcome is unknown becomes a doubt. So does any call that
+// was cut short because its owner gave the run up: that ends no step.
 func (c *call) failed(out outcome) run.Body {
 	if out.abandoned {
 		out.err = errors.New("it ignored that it was cancelled, and is still running")
@@ -44,7 +45,7 @@ func (c *call) failed(out outcome) run.Body {
 	if !out.abandoned && errors.As(out.err, &definite) {
 		return &run.StepFailed{Failure: toolFailure(definite)}
 	}
-	if c.effect == tool.Write {
+	if c.effect == tool.Write || errors.Is(c.cause(), errGivenUp) {
 		return &run.StepSuspended{Reason: reasonUnknown, InDoubt: true, Message: out.err.Error()}
 	}
 	switch cause := c.cause(); {

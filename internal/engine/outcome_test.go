@@ -165,7 +165,6 @@ func TestRejectedOutputIsEvidence(t *testing.T) {
 }
 
 func TestTextThatIsOneDocumentCountsAsItsValue(t *testing.T) {
-	t.Parallel()
 	onMemory(t, func(t *testing.T, w *world) {
 		s := newScript().on("s", func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(` {"n": 1} `), nil })
 		p := w.process(s)

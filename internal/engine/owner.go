@@ -41,6 +41,8 @@ type owner struct {
 	mailAt   time.Time        // when the mailbox was last looked at
 	// mailPending: the store signalled a change since then.
 	mailPending bool
+	// withheld: a step is to be entered again once its earlier call has returned.
+	withheld bool
 
 	mu       sync.Mutex
 	outcomes []outcome // of calls that returned
@@ -345,6 +347,7 @@ func (o *owner) reload(ctx context.Context) error {
 	}
 	o.m = kernel.Walk(o.prog, l.st)
 	o.batch = batch{}
+	o.mailSeen = 0 // mail that the batch took is there still
 	clear(o.vals.pending)
 	o.mu.Lock()
 	o.outcomes = append(replay, o.outcomes...)

@@ -39,7 +39,10 @@ func (o *owner) startHarmless(ctx context.Context) error {
 	if len(o.batch.lines) == 0 || o.asked() != haltNo {
 		return nil
 	}
-	acts := o.m.Next(o.e.now(), o.freeSlots())
+	acts, err := o.next()
+	if err != nil {
+		return err
+	}
 	for _, a := range acts {
 		harmless := a.Do == kernel.Start && a.Step.Def.Type == workflow.ToolStep && a.Step.Def.OnUnknown == workflow.OnUnknownRerun
 		if !harmless {
@@ -50,7 +53,7 @@ func (o *owner) startHarmless(ctx context.Context) error {
 		return nil
 	}
 	o.batch.gated = true
-	_, err := o.doAll(ctx, acts)
+	_, err = o.doAll(ctx, acts)
 	return err
 }
 
@@ -60,9 +63,9 @@ func (o *owner) startNext(ctx context.Context) (progress bool, err error) {
 		return false, nil
 	}
 	for {
-		acts := o.m.Next(o.e.now(), o.freeSlots())
-		if len(acts) == 0 {
-			return progress, nil
+		acts, err := o.next()
+		if len(acts) == 0 || err != nil {
+			return progress, err
 		}
 		o.batch.gated = true
 		progress = true
@@ -71,6 +74,30 @@ func (o *owner) startNext(ctx context.Context) (progress bool, err error) {
 			return progress, err
 		}
 	}
+}
+
+// next is what may be done now. It withholds the entering again of a call that was
+// given up and may still be at work: even what is harmless to repeat is not to be
+// done twice at once.
+func (o *owner) next() ([]kernel.Action, error) {
+	acts := o.m.Next(o.e.now(), o.freeSlots())
+	o.withheld = false
+	may := acts[:0]
+	for _, a := range acts {
+		running := false
+		if a.Do == kernel.Rerun {
+			var err error
+			if running, err = o.e.stillRunning(o.id, a.StepID); err != nil {
+				return nil, err
+			}
+		}
+		if running {
+			o.withheld = true
+			continue
+		}
+		may = append(may, a)
+	}
+	return may, nil
 }
 
 // doAll does actions until one of them changes what the others rest on. ended

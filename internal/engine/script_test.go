@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/culm-dev/culm/internal/testkit/effectlog"
 	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/tool"
 )
@@ -19,6 +21,7 @@ type script struct {
 	mu    sync.Mutex
 	does  map[string]behaviour
 	calls []tool.Call
+	log   []effectlog.Line // of calls
 	gates []*gate
 	extra []tool.Tool
 }
@@ -54,8 +57,8 @@ func (s *script) called(steps ...string) []string {
 	return ids
 }
 
-// log are the calls.
-func (s *script) log() []tool.Call {
+// made are the calls.
+func (s *script) made() []tool.Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
@@ -71,6 +74,7 @@ func (t scripted) Spec() tool.Spec { return t.spec }
 func (t scripted) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	t.s.mu.Lock()
 	t.s.calls = append(t.s.calls, c)
+	t.s.log = append(t.s.log, effectlog.Line{Run: c.RunID, Step: c.StepID, Attempt: c.Attempt, Key: c.IdempotencyKey, At: time.Now()})
 	do := t.s.does[c.StepID]
 	t.s.mu.Unlock()
 	if do == nil {

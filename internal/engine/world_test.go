@@ -23,6 +23,9 @@ type world struct {
 	t    *testing.T
 	open func() store.Store
 	db   string // of SQLite
+	// forged: journals were written by hand, and need not be good.
+	forged  bool
+	scripts []*script
 }
 
 // onWorlds runs a test on every kind of store, each in a synctest bubble, so that
@@ -33,7 +36,7 @@ func onWorlds(t *testing.T, f func(t *testing.T, w *world)) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { f(t, kind(t)) })
+			synctest.Test(t, func(t *testing.T) { begin(t, kind, f) })
 		})
 	}
 }
@@ -42,7 +45,13 @@ func onWorlds(t *testing.T, f func(t *testing.T, w *world)) {
 func onMemory(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { f(t, memoryWorld(t)) })
+	synctest.Test(t, func(t *testing.T) { begin(t, memoryWorld, f) })
+}
+
+func begin(t *testing.T, kind func(t *testing.T) *world, f func(t *testing.T, w *world)) {
+	w := kind(t)
+	t.Cleanup(w.examine)
+	f(t, w)
 }
 
 func memoryWorld(t *testing.T) *world {
@@ -87,6 +96,7 @@ func (w *world) process(s *script, change ...func(*engine.Config)) *process {
 		w.t.Fatal(err)
 	}
 	p := &process{Engine: e, w: w, st: st, script: s}
+	w.scripts = append(w.scripts, s)
 	w.t.Cleanup(func() { p.end() })
 	return p
 }

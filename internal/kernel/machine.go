@@ -18,6 +18,7 @@ type Machine struct {
 	nodes  map[string]*frame // nodes that wait for an event of their own, by run.NodeKey
 	skips  skipList          // leaves to be recorded as skipped
 
+	ends   queue // leaves whose end is to be recorded
 	calls  queue // leaves that want a slot
 	others queue // frames that want something that takes no slot
 	timers timers
@@ -33,6 +34,7 @@ func New(prog *workflow.Program) *Machine {
 		st:     run.NewState(),
 		leaves: make(map[string]*frame),
 		nodes:  make(map[string]*frame),
+		skips:  newSkipList(),
 		aborts: make(map[*frame]struct{}),
 	}
 }
@@ -105,12 +107,11 @@ func (m *Machine) applyStep(ev run.Event) error {
 }
 
 func (m *Machine) applyNode(ev run.Event, scope, node string) error {
-	key := run.NodeKey(scope, node)
-	f := m.nodes[key]
+	f := m.nodes[run.NodeKey(scope, node)]
 	if f == nil {
 		return fmt.Errorf("apply %s event %d: the plan does not wait for it at %s%s", ev.Body.EventType(), ev.Sequence, scope, node)
 	}
-	delete(m.nodes, key)
+	m.answered(f)
 	m.unwant(f)
 	m.wake(f)
 	return nil
@@ -156,7 +157,7 @@ type End struct {
 // End reports how the run ends; ok is false while something is still open or
 // still to be recorded.
 func (m *Machine) End() (end End, ok bool) {
-	if m.result == nil || len(m.skips.ids) > 0 || m.st.Status.Terminal() {
+	if m.result == nil || !m.skips.empty() || m.st.Status.Terminal() {
 		return End{}, false
 	}
 	view := View{m: m, scope: m.root.scope}
@@ -175,6 +176,6 @@ func (m *Machine) End() (end End, ok bool) {
 // Stuck reports whether nothing in the run can move by itself: everything open
 // waits for someone's decision.
 func (m *Machine) Stuck() bool {
-	return m.result == nil && m.calls.live == 0 && m.others.live == 0 && m.timers.live == 0 &&
-		m.st.Clock.Calls == 0 && len(m.skips.ids) == 0
+	return m.result == nil && m.calls.live == 0 && m.others.live == 0 && m.ends.live == 0 && m.timers.none() &&
+		m.st.Clock.Calls == 0 && m.skips.empty()
 }

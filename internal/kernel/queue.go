@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"container/heap"
+	"container/list"
 	"slices"
 	"time"
 )
@@ -16,18 +17,15 @@ func (m *Machine) request(f *frame, w want) {
 // requestAt is request from a time on.
 func (m *Machine) requestAt(f *frame, w want, at time.Time) {
 	f.want = w
-	f.timer = &timer{at: at, f: f}
-	heap.Push(&m.timers.heap, f.timer)
-	m.timers.live++
+	f.timer = m.timers.add(at, f)
 }
 
-// unwant takes the frame out of whatever it waits in. Entries stay behind and
-// are passed over, so that this costs nothing.
+// unwant takes the frame out of whatever it waits in. Queues' entries stay behind
+// and are passed over, so that this costs nothing.
 func (m *Machine) unwant(f *frame) {
 	if f.timer != nil {
-		f.timer.f = nil
+		m.timers.remove(f.timer)
 		f.timer = nil
-		m.timers.live--
 	}
 	if f.queue != nil {
 		f.queue.live--
@@ -38,7 +36,10 @@ func (m *Machine) unwant(f *frame) {
 }
 
 func (m *Machine) queueOf(f *frame, w want) *queue {
-	if w == wantStart && f.takesSlot() {
+	switch {
+	case w == wantFinish || w == wantCancel:
+		return &m.ends
+	case w == wantStart && f.takesSlot():
 		return &m.calls
 	}
 	return &m.others
@@ -46,29 +47,21 @@ func (m *Machine) queueOf(f *frame, w want) *queue {
 
 // ripen moves what is due by now into the queues.
 func (m *Machine) ripen(now time.Time) {
-	for len(m.timers.heap) > 0 {
-		t := m.timers.heap[0]
-		if t.f != nil && t.at.After(now) {
+	for {
+		at, f := m.timers.first()
+		if f == nil || at.After(now) {
 			return
 		}
-		heap.Pop(&m.timers.heap)
-		if f := t.f; f != nil {
-			w := f.want
-			m.unwant(f)
-			m.request(f, w)
-		}
+		w := f.want
+		m.unwant(f)
+		m.request(f, w)
 	}
 }
 
 // Wake is when something falls due next; zero if nothing does.
 func (m *Machine) Wake() time.Time {
-	for len(m.timers.heap) > 0 && m.timers.heap[0].f == nil {
-		heap.Pop(&m.timers.heap)
-	}
-	if len(m.timers.heap) == 0 {
-		return time.Time{}
-	}
-	return m.timers.heap[0].at
+	at, _ := m.timers.first()
+	return at
 }
 
 // queue is first in, first out; entries whose frame no longer wants what it
@@ -88,18 +81,26 @@ func (q *queue) push(f *frame) {
 	q.live++
 }
 
-// first gives up to n frames from the front, without taking them out.
-func (q *queue) first(n int) []*frame {
+// each visits frames from the front, without taking them out, until visit is false.
+func (q *queue) each(visit func(*frame) bool) {
 	q.trim()
-	frames := make([]*frame, 0, min(n, q.live))
 	for _, e := range q.entries {
-		if len(frames) == n {
-			break
-		}
-		if e.valid(q) {
-			frames = append(frames, e.f)
+		if e.valid(q) && !visit(e.f) {
+			return
 		}
 	}
+}
+
+// first gives up to n frames from the front, without taking them out.
+func (q *queue) first(n int) []*frame {
+	if n <= 0 || q.live == 0 {
+		return nil
+	}
+	frames := make([]*frame, 0, min(n, q.live))
+	q.each(func(f *frame) bool {
+		frames = append(frames, f)
+		return len(frames) < n
+	})
 	return frames
 }
 
@@ -108,7 +109,13 @@ func (e entry) valid(q *queue) bool { return e.f.queue == q && e.f.ticket == e.t
 // trim drops what is passed over: at the front always, elsewhere when it is the
 // larger part.
 func (q *queue) trim() {
-	for len(q.entries) > 0 && !q.entries[0].valid(q) {
+	if q.live == 0 {
+		clear(q.entries)
+		q.entries = q.entries[:0]
+		return
+	}
+	for !q.entries[0].valid(q) {
+		q.entries[0] = entry{}
 		q.entries = q.entries[1:]
 	}
 	if len(q.entries) > 2*q.live {
@@ -116,22 +123,61 @@ func (q *queue) trim() {
 	}
 }
 
-type timer struct {
-	at time.Time
-	f  *frame // nil once nobody waits for it
+// timers are what waits for a time: the earliest first, and of equal ones the one
+// that was added first.
+type timers struct {
+	heap  timerHeap
+	added int
 }
 
-type timers struct {
-	heap timerHeap
-	live int
+type timer struct {
+	at    time.Time
+	order int
+	index int // in the heap
+	f     *frame
 }
+
+func (t *timers) add(at time.Time, f *frame) *timer {
+	t.added++
+	added := &timer{at: at, order: t.added, f: f}
+	heap.Push(&t.heap, added)
+	return added
+}
+
+func (t *timers) remove(old *timer) { heap.Remove(&t.heap, old.index) }
+
+// first is what falls due first; nil if nothing does.
+func (t *timers) first() (time.Time, *frame) {
+	if len(t.heap) == 0 {
+		return time.Time{}, nil
+	}
+	return t.heap[0].at, t.heap[0].f
+}
+
+func (t *timers) none() bool { return len(t.heap) == 0 }
 
 type timerHeap []*timer
 
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *timerHeap) Push(x any)        { *h = append(*h, x.(*timer)) }
+func (h timerHeap) Len() int { return len(h) }
+
+func (h timerHeap) Less(i, j int) bool {
+	if c := h[i].at.Compare(h[j].at); c != 0 {
+		return c < 0
+	}
+	return h[i].order < h[j].order
+}
+
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *timerHeap) Push(x any) {
+	t := x.(*timer)
+	t.index = len(*h)
+	*h = append(*h, t)
+}
+
 func (h *timerHeap) Pop() any {
 	old := *h
 	t := old[len(old)-1]
@@ -143,19 +189,37 @@ func (h *timerHeap) Pop() any {
 // skip is a leaf to be recorded as skipped.
 type skip struct{ id, reason string }
 
-type skipList struct{ ids []skip }
+// skipList is in the order in which the plan skipped them.
+type skipList struct {
+	order *list.List // of skip
+	at    map[string]*list.Element
+}
+
+func newSkipList() skipList { return skipList{order: list.New(), at: make(map[string]*list.Element)} }
 
 func (l *skipList) add(s skip) {
-	if !slices.Contains(l.ids, s) {
-		l.ids = append(l.ids, s)
+	if l.at[s.id] == nil {
+		l.at[s.id] = l.order.PushBack(s)
 	}
 }
 
 func (l *skipList) remove(id string) bool {
-	i := slices.IndexFunc(l.ids, func(s skip) bool { return s.id == id })
-	if i < 0 {
+	e := l.at[id]
+	if e == nil {
 		return false
 	}
-	l.ids = slices.Delete(l.ids, i, i+1)
+	l.order.Remove(e)
+	delete(l.at, id)
 	return true
 }
+
+// each visits the skips in order until visit is false.
+func (l *skipList) each(visit func(skip) bool) {
+	for e := l.order.Front(); e != nil; e = e.Next() {
+		if !visit(e.Value.(skip)) {
+			return
+		}
+	}
+}
+
+func (l *skipList) empty() bool { return l.order.Len() == 0 }

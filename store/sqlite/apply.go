@@ -115,7 +115,7 @@ func (p *appendPlan) isReplay(ctx context.Context, t *txn) (found bool, err erro
 	if err != nil || c == nil {
 		return false, err
 	}
-	return c.first == p.a.Expect+1 && c.events == p.events, nil
+	return !c.bad && c.first == p.a.Expect+1 && c.events == p.events, nil
 }
 
 // checkClaim is the comparing half of taking over; the other half is that the
@@ -164,6 +164,9 @@ func (p *appendPlan) write(ctx context.Context, t *txn) error {
 		id, err := t.c.insert(`INSERT INTO commits (stream, first, events, crc) VALUES (?, ?, ?, ?)`,
 			row.id, first, p.events, row.chain)
 		if err != nil {
+			return err
+		}
+		if err := t.w.noteCommit(id); err != nil {
 			return err
 		}
 		t.lastCommit = id

@@ -234,6 +234,31 @@ func TestInvariant23_HolesAndWrongLengths(t *testing.T) {
 	}
 }
 
+// Where the end of the log was lost, ids are given again. What is written under
+// them must be found all the same.
+func TestInvariant23_WhatFollowsALostEndIsFound(t *testing.T) {
+	t.Parallel()
+	path := dbPath(t)
+	s := open(t, path)
+	s.IndexEvery(1)
+	commit(t, s, newStream("a", `{"n":1}`))
+	commit(t, s, newStream("b", `{"n":1}`))
+	commit(t, s, appendTo("b", 1, `{"n":2}`))
+	execSQL(t, raw(t, path), `DELETE FROM commits WHERE id > 1`)
+	next := open(t, path)
+	commit(t, next, newStream("c", `{"n":1}`))
+	commit(t, next, appendTo("c", 1, `{"n":2}`))
+	for _, name := range []string{"a", "c"} {
+		if _, err := next.Read(t.Context(), name, 0, 0); err != nil {
+			t.Error(err)
+		}
+	}
+	var d *store.DamagedError
+	if _, err := next.Read(t.Context(), "b", 0, 0); !asError(err, &d) {
+		t.Errorf("read what was lost: %v", err)
+	}
+}
+
 func TestADamagedStreamIsNamedAndReadUpToTheDamage(t *testing.T) {
 	t.Parallel()
 	path := sample(t)

@@ -57,45 +57,86 @@ func (w *writer) indexCommits(id int64) error {
 		SELECT stream, first, id FROM commits WHERE id > ? ORDER BY stream, first`, upto); err != nil {
 		return err
 	}
-	_, err = w.conn.exec(`INSERT OR REPLACE INTO commits_indexed (id, upto, crc) VALUES (1, ?, ?)`, id, indexedSum(id))
-	return err
-}
-
-const (
-	selectIndexed = `SELECT c.first, c.events, c.crc FROM commits_index i JOIN commits c ON c.id = i.id
-		WHERE i.stream = ?1 AND i.first > ?2 ORDER BY i.first`
-	selectRecent = `SELECT first, events, crc FROM commits WHERE id > ?3 AND stream = ?1 AND first > ?2 ORDER BY id`
-
-	selectIndexedBefore = `SELECT c.first, c.events, c.crc FROM commits_index i JOIN commits c ON c.id = i.id
-		WHERE i.stream = ?1 AND i.first <= ?2 ORDER BY i.first DESC LIMIT 1`
-	selectRecentBefore = `SELECT first, events, crc FROM commits WHERE id > ?3 AND stream = ?1 AND first <= ?2 ORDER BY id DESC LIMIT 1`
-)
-
-// eachCommit calls f for a stream's commits that begin after an event, in order,
-// with the columns first, events and crc.
-func eachCommit(ctx context.Context, c *conn, stream int64, after uint64, f func(v []driver.Value) error) error {
-	upto, err := indexedUpTo(ctx, c)
+	err = w.conn.query(ctx, `SELECT max(id) FROM commits`, nil, func(v []driver.Value) error {
+		id, _ = v[0].(int64) // a member that was rolled back may have had a greater one
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	stopped := false
-	watch := func(v []driver.Value) error {
-		err := f(v)
-		stopped = err != nil
-		return err
-	}
-	if err := c.query(ctx, selectIndexed, []any{stream, clamp(after)}, watch); err != nil || stopped {
-		return err
-	}
-	return c.query(ctx, selectRecent, []any{stream, clamp(after), upto}, f)
+	return w.setIndexed(id)
 }
+
+func (w *writer) setIndexed(upto int64) error {
+	_, err := w.conn.exec(`INSERT OR REPLACE INTO commits_indexed (id, upto, crc) VALUES (1, ?, ?)`, upto, indexedSum(upto))
+	return err
+}
+
+// noteCommit looks at the id that a commit got. They follow each other while
+// this handle is alone; when one does not, it is made sure that it is beyond
+// what the index covers. It is not if damage took the end of the log away: then
+// the index is set back, or readers would not find what is written now.
+func (w *writer) noteCommit(id int64) error {
+	expected := id == w.highest+1
+	w.highest = id
+	if expected {
+		return nil
+	}
+	upto, err := indexedUpTo(context.Background(), w.conn)
+	if err != nil || id > upto {
+		return err
+	}
+	if _, err := w.conn.exec(`DELETE FROM commits_index WHERE id >= ?`, id); err != nil {
+		return err
+	}
+	w.indexed = id - 1
+	return w.setIndexed(id - 1)
+}
+
+// The last column tells whether the commit is the one that the index means.
+const (
+	selectIndexed = `SELECT i.first, c.events, c.crc, c.stream = i.stream AND c.first = i.first
+		FROM commits_index i JOIN commits c ON c.id = i.id
+		WHERE i.stream = ?1 AND i.first > ?2 ORDER BY i.first`
+	selectRecent = `SELECT first, events, crc, 1 FROM commits WHERE id > ?3 AND stream = ?1 AND first > ?2 ORDER BY id`
+
+	selectIndexedBefore = `SELECT i.first, c.events, c.crc, c.stream = i.stream AND c.first = i.first
+		FROM commits_index i JOIN commits c ON c.id = i.id
+		WHERE i.stream = ?1 AND i.first <= ?2 ORDER BY i.first DESC LIMIT 1`
+	selectRecentBefore = `SELECT first, events, crc, 1 FROM commits WHERE id > ?3 AND stream = ?1 AND first <= ?2 ORDER BY id DESC LIMIT 1`
+)
 
 // commit is one row of the journal.
 type commit struct {
 	first  uint64
 	events string
 	crc    uint32
-	bad    bool // it holds values that it cannot hold
+	bad    bool // it cannot be what was written
+}
+
+func scanCommit(v []driver.Value) *commit {
+	cols := columns{v: v}
+	c := &commit{first: uint64(cols.int()), events: cols.text(), crc: cols.sum()}
+	c.bad = cols.int() != 1 || cols.bad || c.first == 0
+	return c
+}
+
+// eachCommit calls f for a stream's commits that begin after an event, in order.
+func eachCommit(ctx context.Context, c *conn, stream int64, after uint64, f func(*commit) error) error {
+	upto, err := indexedUpTo(ctx, c)
+	if err != nil {
+		return err
+	}
+	stopped := false
+	each := func(v []driver.Value) error {
+		err := f(scanCommit(v))
+		stopped = err != nil
+		return err
+	}
+	if err := c.query(ctx, selectIndexed, []any{stream, clamp(after)}, each); err != nil || stopped {
+		return err
+	}
+	return c.query(ctx, selectRecent, []any{stream, clamp(after), upto}, each)
 }
 
 // commitBefore finds the last commit of a stream that begins at or before an
@@ -106,9 +147,7 @@ func commitBefore(ctx context.Context, c *conn, stream int64, sequence uint64) (
 		return nil, err
 	}
 	take := func(v []driver.Value) error {
-		cols := columns{v: v}
-		found = &commit{first: uint64(cols.int()), events: cols.text(), crc: cols.sum()}
-		found.bad = cols.bad
+		found = scanCommit(v)
 		return nil
 	}
 	if err := c.query(ctx, selectRecentBefore, []any{stream, clamp(sequence), upto}, take); err != nil || found != nil {

@@ -95,8 +95,8 @@ func (j *journal) read() error {
 		return err
 	}
 	size, full := 0, false
-	err := eachCommit(j.ctx, j.c, j.row.id, j.last, func(v []driver.Value) error {
-		events, err := j.verify(v)
+	err := eachCommit(j.ctx, j.c, j.row.id, j.last, func(c *commit) error {
+		events, err := j.verify(c)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (j *journal) commitWith(sequence uint64) (first, count uint64, crc uint32, 
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if found != nil && !found.bad && found.first > 0 {
+	if found != nil && !found.bad {
 		first, count = found.first, uint64(strings.Count(found.events, "\n")+1)
 	}
 	if first+count-1 < sequence || count == 0 {
@@ -151,24 +151,20 @@ func (j *journal) commitWith(sequence uint64) (first, count uint64, crc uint32, 
 }
 
 // verify checks one commit against the one before and keeps what is wanted of it.
-func (j *journal) verify(v []driver.Value) ([][]byte, error) {
-	cols := columns{v: v}
-	first, text, crc := uint64(cols.int()), cols.text(), cols.sum()
-	if cols.bad {
-		return nil, j.damaged("a commit holds values that it cannot hold")
-	}
-	if first != j.last+1 {
+func (j *journal) verify(c *commit) ([][]byte, error) {
+	first, text := c.first, []byte(c.events)
+	switch {
+	case first != j.last+1:
 		return nil, j.damaged("the commit after event %d begins with event %d", j.last, first)
-	}
-	if chain(j.crc, j.row.name, first, []byte(text)) != crc {
+	case c.bad || chain(j.crc, j.row.name, first, text) != c.crc:
 		return nil, j.damaged("the checksum of the commit that begins with event %d does not match", first)
 	}
-	events := bytes.Split([]byte(text), []byte{'\n'})
+	events := bytes.Split(text, []byte{'\n'})
 	last := j.last + uint64(len(events))
 	if last > j.row.last {
 		return nil, j.damaged("its journal goes on after event %d, where its row says it ends", j.row.last)
 	}
-	j.last, j.crc = last, crc
+	j.last, j.crc = last, c.crc
 	if first <= j.after { // the caller has the beginning of this one
 		events = events[j.after+1-first:]
 		first = j.after + 1

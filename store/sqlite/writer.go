@@ -20,8 +20,9 @@ type writer struct {
 	// owned are the rows of streams that this handle owns, as last committed.
 	// Nobody else appends to them; that a mail came in shows in the row's crc.
 	owned map[string]*streamRow
-	// indexed is what indexedUpTo was when last looked at.
-	indexed int64
+	// indexed is what indexedUpTo was when last looked at, highest the id of the
+	// commit written last.
+	indexed, highest int64
 }
 
 func (s *Store) openWriter() (*writer, error) {

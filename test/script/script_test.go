@@ -4,6 +4,7 @@ package script_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	_ "github.com/culm-dev/culm/internal/cli" // a result is cached only as long as culm is the same
 )
 
 func TestMain(m *testing.M) { os.Exit(withCulm(m.Run)) }
@@ -40,10 +43,7 @@ func withCulm(tests func() int) int {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := readExamples(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
@@ -61,6 +61,26 @@ func TestScripts(t *testing.T) {
 		},
 		RequireUniqueNames: true,
 	})
+}
+
+// readExamples gives the folder of the examples. It reads them, so that a result
+// is cached only as long as they are the same.
+func readExamples(t *testing.T) string {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(examples, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		_, err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return examples
 }
 
 // setvar NAME stdout|stderr|FILE REGEXP sets NAME to what the first group matches.

@@ -88,6 +88,9 @@ func (c *check) checkNested(l *line, lf *leaf, ok bool) {
 		return
 	}
 	root := lf.place.inner(c.plan)
+	if !ok && c.cutShort(lf.place) && c.presentView().eval(root).kind != isFailed {
+		return // a map in it may have failed with the items that it had entered
+	}
 	c.checkPlanEnd(l, root, ok)
 	if ok {
 		c.checkAllSkipped(l, root)
@@ -108,12 +111,15 @@ func (c *check) checkCancelled(l *line) {
 	case l.InDoubt && !c.now.cancelled:
 		c.report(RuleDoubtEnd, l, "a doubt ends by a verdict or by cancelling the run, which nobody asked for")
 	}
-	if c.now.cancelled || c.now.expired || !lf.known || lf.inDoubt {
-		return
-	}
-	if !c.scopeFailed(lf.place) {
+	if lf.known && !lf.inDoubt && !c.cutShort(lf.place) {
 		c.report(RuleCancelCause, l, "no sibling in a parallel around it failed")
 	}
+}
+
+// cutShort reports whether what is under way at the place may be cancelled: with
+// the run, or because its scope failed.
+func (c *check) cutShort(p place) bool {
+	return c.now.cancelled || c.now.expired || c.scopeFailed(p)
 }
 
 // scopeFailed reports whether a parallel around the step failed in another

@@ -5,31 +5,37 @@ import "fmt"
 func (v view) evalParallel(p place) outcome {
 	values := make([]value, len(p.node.children))
 	var fail *failed
+	var others []string // branches that the failure cut short
 	worst := isOK
 	for slot := range p.node.children {
 		o := v.eval(p.child(slot, 0))
 		values[slot] = o.value
+		name := fmt.Sprintf("branch[%d]", slot)
 		switch o.kind {
 		case isFailed:
 			if fail == nil {
 				fail = &failed{}
 			}
 			fail.hard = fail.hard || o.fail.hard
-			fail.names = append(fail.names, fmt.Sprintf("branch[%d]", slot))
+			fail.names = append(fail.names, name)
 		case isOpen:
 			worst = isOpen
+			others = append(others, name)
 		case isCancelled:
 			if worst == isOK {
 				worst = isCancelled
 			}
+			others = append(others, name)
 		}
 	}
-	if fail == nil {
+	switch {
+	case fail == nil:
 		return outcome{kind: worst, value: list(values)}
-	}
-	if !v.quiet(p) {
+	case !v.quiet(p):
 		return outcome{}
 	}
+	// A map that was cut short may have an item that failed before anything else.
+	fail.names = append(fail.names, others...)
 	return outcome{kind: isFailed, fail: fail}
 }
 

@@ -202,6 +202,8 @@ func nestedExamples() []example {
 		}
 	}
 	final := ` failure={"code":"execution_failed","message":"m","retryable":false}`
+	short := "start n effect= child_run_id=\"k\";start c;" + `decided scope="n/" node="/plan" value=[1,2] count=2;start n/y@root[0]` + "\nfail n/y@root[0]"
+	item := `{"code":"execution_failed","message":"item[0]:broke"}`
 	failed := "start n effect= child_run_id=\"k\"\nstart n/x\ndone n/x\nstart n/y\nfail n/y\nfail n\nretry node=\"/plan\";start n effect= child_run_id="
 	return []example{
 		{rule: checker.RuleChildRun, name: "none", bundle: nested, good: begin, bad: "start a\ndone a\nstart n effect="},
@@ -224,6 +226,12 @@ func nestedExamples() []example {
 		},
 			good: "start n effect= child_run_id=\"k\"\nstart n/x\nfail n/x" + final + `;skip n/y reason="dependency_skipped";done n output={"error":{"code":"execution_failed","message":"m","retryable":false}}`,
 			bad:  "start n effect= child_run_id=\"k\"\nstart n/x\nfail n/x;done n output=;skip n/y reason=\"dependency_skipped\""},
+		{rule: checker.RulePlanEnd, name: "a map that was cut short", bundle: func(t *testing.T) object {
+			return pin(definition(t, "w", `{"parallel":["n","c"]}`, "c", `{"id":"n","type":"workflow","workflow_id":"v","revision":1}`),
+				definition(t, "v", `{"map":"y","concurrency":1}`, "y"))
+		},
+			good: short + "\nfail c\nfail n failure=" + item + `;failed failure={"code":"execution_failed","message":"branch[0]:item[0]:broke"}`,
+			bad:  short + "\nfail n failure=" + item},
 		{rule: checker.RuleFinishedAgain, name: "inner step", bundle: retry, good: failed + `"k"` + "\nstart n/y", bad: failed + `"k"` + "\nstart n/x"},
 	}
 }

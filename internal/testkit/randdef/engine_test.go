@@ -97,6 +97,9 @@ func (h *harness) life() {
 		h.t.Fatal(err)
 	}
 	defer e.Close(context.Background())
+	if h.run == "" {
+		h.run = h.found(st)
+	}
 	if !h.enter(e) {
 		return
 	}
@@ -116,17 +119,27 @@ func (h *harness) scheduleKill(st *memory.Store) {
 	if len(h.kills) == 0 {
 		return
 	}
-	left := h.kills[0]
+	var left atomic.Int64
+	left.Store(int64(h.kills[0]))
 	h.kills = h.kills[1:]
-	h.disk.After(func(b *store.Batch) {
-		if len(b.Appends) > 0 && h.run == "" {
-			h.run = b.Appends[0].Stream
-		}
-		if left--; left == 0 {
+	h.disk.After(func(*store.Batch) {
+		if left.Add(-1) == 0 {
 			h.dead.Store(true)
 			st.Abandon()
 		}
 	})
+}
+
+// found is the run that a process began which was killed before it could tell.
+func (h *harness) found(st store.Store) string {
+	page, err := st.List(h.t.Context(), store.Query{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if len(page.Rows) == 0 {
+		return ""
+	}
+	return page.Rows[0].ID
 }
 
 // enter starts the run, or recovers and continues it. It reports whether this

@@ -1,0 +1,7 @@
+//go:build unix
+
+package crash_test
+
+import "context"
+
+func compete(context.Context, task) error { return nil }
