@@ -177,7 +177,7 @@ func (s *State) applyDecided(ev Event, b *Decided) error {
 		return nil
 	}
 	key := NodeKey(b.Scope, b.Node)
-	if _, decided := s.Decisions[key]; decided {
+	if d, decided := s.Decisions[key]; decided && !d.timeout() {
 		return fmt.Errorf("node %s was decided before", key)
 	}
 	if s.Decisions == nil {
@@ -190,6 +190,10 @@ func (s *State) applyDecided(ev Event, b *Decided) error {
 	s.Decisions[key] = d
 	return nil
 }
+
+// timeout reports whether the decision was that a step's timeout passed: each of
+// its attempts may come to that.
+func (d Decision) timeout() bool { return d.Failure != nil && d.Failure.Code == TimedOut }
 
 func (s *State) applyRetry(ev Event, b *RetryReserved) error {
 	if err := s.mustGoOn(); err != nil {

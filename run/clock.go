@@ -7,8 +7,9 @@ import "time"
 // doubt) while no call was in flight moves the deadline; time offline does not.
 type Clock struct {
 	// Base is the deadline without the waiting since Base was set.
-	Base   time.Time     `json:"base"`
-	Waited time.Duration `json:"waited_ns,omitzero,format:nano"`
+	Base time.Time `json:"base"`
+	// Waited is in nanoseconds.
+	Waited int64 `json:"waited_ns,omitzero"`
 	// At is when the waiting was last added up.
 	At time.Time `json:"at"`
 	// Calls is how many calls are in flight, as far as the journal knows.
@@ -19,7 +20,7 @@ type Clock struct {
 
 // Deadline is when the run's wall time is over, as seen at now.
 func (s *State) Deadline(now time.Time) time.Time {
-	return s.Clock.Base.Add(s.Clock.Waited + s.waitingUntil(now))
+	return s.Clock.Base.Add(time.Duration(s.Clock.Waited) + s.waitingUntil(now))
 }
 
 // Expiry is when the wall time will be over if no event comes before; zero while
@@ -55,7 +56,7 @@ func (s *State) waitingUntil(now time.Time) time.Duration {
 
 // tick adds up the waiting before an event at the given time changes anything.
 func (s *State) tick(at time.Time) {
-	s.Clock.Waited += s.waitingUntil(at)
+	s.Clock.Waited += int64(s.waitingUntil(at))
 	if at.After(s.Clock.At) {
 		s.Clock.At = at
 	}

@@ -80,6 +80,10 @@ type Call struct {
 	IdempotencyKey string
 	// Workspace is the absolute path of the folder the run may touch; "" if none.
 	Workspace string
+	// ReadPaths are absolute paths of folders outside the workspace that the run's
+	// arguments name (where the input schema says "x-path": true). Only calls of
+	// effect Read have them, and only to read.
+	ReadPaths []string
 	// LockPath, when not empty, is a file that the processes started by this call
 	// should hold locked (flock) for as long as any of them lives.
 	LockPath string

@@ -33,6 +33,9 @@ type owner struct {
 	batch   batch
 	row     store.Row // as last committed
 
+	paths      []string // see readPaths
+	pathsKnown bool
+
 	journalBytes    int // committed since the last checkpoint
 	checkpointBytes int // size of the last checkpoint
 

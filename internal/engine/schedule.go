@@ -280,6 +280,10 @@ func (o *owner) enterTool(a kernel.Action, env *env) (*run.Failure, error) {
 	if fl != nil || err != nil {
 		return fl, err
 	}
+	paths, err := o.readPaths(env.ctx)
+	if err != nil {
+		return nil, err
+	}
 	name := a.Step.Def.Tool
 	t, ok := o.e.tools.Lookup(name)
 	if !ok {
@@ -303,7 +307,11 @@ func (o *owner) enterTool(a kernel.Action, env *env) (*run.Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.batch.starts = append(o.batch.starts, o.newCall(a, env, t, effect, args))
+	c := o.newCall(a, env, t, effect, args)
+	if effect == tool.Read {
+		c.req.ReadPaths = paths
+	}
+	o.batch.starts = append(o.batch.starts, c)
 	return nil, nil
 }
 

@@ -51,12 +51,11 @@ func (m *Machine) finish(f *frame, r result) {
 	if m.nodes[f.awaits] == f {
 		delete(m.nodes, f.awaits)
 	}
-	if f.isLeaf() {
+	switch {
+	case f.isLeaf():
 		delete(m.leaves, f.id)
-	} else {
-		if f.node.ID != "" && r.kind == resOK {
-			f.scope.set(f.node.ID, r.val)
-		}
+	case f.node.ID != "" && r.kind == resOK:
+		f.scope.set(f.node.ID, r.val)
 	}
 	p := f.parent
 	if p == nil {
@@ -122,7 +121,7 @@ func (m *Machine) decision(f *frame, sc *scope) (run.Decision, bool) {
 		return d, true
 	}
 	if f.dying {
-		m.finish(f, result{kind: resCancelled})
+		m.finish(f, result{kind: resCancelled, hard: f.hard})
 		return d, false
 	}
 	m.await(f, key)

@@ -15,6 +15,7 @@ func (m *Machine) syncLeaf(f *frame) {
 	}
 	rec := m.st.Steps[f.id]
 	m.unwant(f)
+	delete(m.aborts, f)
 	switch {
 	case rec == nil || m.reopened(f, rec):
 		m.syncFresh(f)
@@ -111,9 +112,14 @@ func (m *Machine) syncNested(f *frame, rec *run.Step) {
 			return
 		}
 	}
+	if m.timeOut(f, rec) {
+		return
+	}
 	suspended := rec.Status == run.StatusStepSuspended
 	switch {
-	case f.inner != nil && suspended && f.inner.kind == resOK && !f.dying:
+	case f.inner != nil && suspended && f.inner.kind == resOK && f.dying:
+		m.request(f, wantCancel) // its output was never made, and is not to be made any more
+	case f.inner != nil && suspended && f.inner.kind == resOK:
 		m.request(f, wantResume)
 	case f.inner != nil:
 		m.request(f, wantFinish)
@@ -125,20 +131,27 @@ func (m *Machine) syncNested(f *frame, rec *run.Step) {
 	}
 }
 
-// syncTimeout watches the timeout of a workflow step's attempt. That it passed is
-// decided, durably, and then cancels the inner plan.
+// timeOut cancels the inner plan of a workflow step once it was decided, durably,
+// that the timeout of its attempt passed. It reports whether that ended the plan.
+func (m *Machine) timeOut(f *frame, rec *run.Step) (ended bool) {
+	if f.inner != nil || f.timedOut != nil {
+		return false
+	}
+	d, ok := m.st.Decisions[f.key()]
+	if !ok || d.Seq < rec.StartSeq {
+		return false
+	}
+	f.timedOut = d.Failure
+	m.cancel(f.kids[0]) // may come back here through childDone
+	return f.inner != nil
+}
+
+// syncTimeout watches the timeout of a workflow step's attempt.
 func (m *Machine) syncTimeout(f *frame, rec *run.Step) {
-	at := expiry(f, rec)
-	if at.IsZero() {
-		return
+	if at := expiry(f, rec); !at.IsZero() {
+		m.await(f, f.key())
+		m.requestAt(f, wantExpire, at)
 	}
-	if d, ok := m.st.Decisions[f.key()]; ok && d.Seq > rec.StartSeq {
-		f.timedOut = d.Failure
-		m.cancel(f.kids[0])
-		return
-	}
-	m.await(f, f.key())
-	m.requestAt(f, wantExpire, at)
 }
 
 // expiry is when the timeout of the step's latest attempt passes; zero for never.

@@ -111,7 +111,8 @@ func (m *Machine) applyNode(ev run.Event, scope, node string) error {
 	if f == nil {
 		return fmt.Errorf("apply %s event %d: the plan does not wait for it at %s%s", ev.Body.EventType(), ev.Sequence, scope, node)
 	}
-	m.answered(f)
+	delete(m.nodes, f.awaits)
+	f.awaits = ""
 	m.unwant(f)
 	m.wake(f)
 	return nil

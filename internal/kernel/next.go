@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/culm-dev/culm/internal/expr"
@@ -69,37 +70,66 @@ type Result struct {
 	Failure *run.Failure
 }
 
-// Due gives what must be recorded now whatever else happens: ends of steps that
-// follow from ends already applied. They may share the commit of those.
+// Due gives the first of what must be recorded now whatever else happens: ends of
+// steps that follow from ends already applied, and before a plan's own end what it
+// skipped. They may share the commit of those. It is one action at a time, because
+// each may change which is next.
 func (m *Machine) Due(now time.Time) []Action {
 	m.ripen(now)
-	var acts []Action
-	for _, f := range m.others.first(math.MaxInt) {
-		if f.want == wantFinish || f.want == wantCancel {
-			acts = append(acts, m.action(f))
+	if m.result != nil {
+		return m.firstSkip("")
+	}
+	ends := m.ends.first(1)
+	if len(ends) == 0 {
+		return nil
+	}
+	f := ends[0]
+	if f.inner != nil {
+		if skips := m.firstSkip(f.id + "/"); skips != nil {
+			return skips
 		}
 	}
+	return []Action{m.action(f)}
+}
+
+// firstSkip is the first step under a prefix that is to be recorded as skipped.
+func (m *Machine) firstSkip(prefix string) (acts []Action) {
+	m.skips.each(func(s skip) bool {
+		if strings.HasPrefix(s.id, prefix) {
+			acts = []Action{s.action()}
+		}
+		return acts == nil
+	})
 	return acts
 }
 
 // Next gives what may be recorded and entered now, with at most slots steps that
-// take one: everything that Due gives, and what it enables.
+// take one. They may be done in their order, up to and including the first after
+// which more is known than now: a Decide, Reserve, Expire, Finish or Cancel, or a
+// Start that failed. Then Next is to be asked again. Much of what stands behind
+// those is left out, so that asking again costs no more than what is done; there
+// is nothing left to do when Next gives nothing.
 func (m *Machine) Next(now time.Time, slots int) []Action {
 	m.ripen(now)
 	var acts []Action
-	for _, s := range m.skips.ids {
-		acts = append(acts, Action{Do: Skip, StepID: s.id, Reason: s.reason})
+	m.skips.each(func(s skip) bool {
+		acts = append(acts, s.action())
+		return true
+	})
+	if ends := m.ends.first(1); len(ends) > 0 {
+		acts = append(acts, m.action(ends[0]))
 	}
-	for _, f := range m.others.first(math.MaxInt) {
+	m.others.each(func(f *frame) bool {
 		acts = append(acts, m.action(f))
-	}
-	if slots > 0 {
-		for _, f := range m.calls.first(slots) {
-			acts = append(acts, m.action(f))
-		}
+		return f.want != wantDecide && f.want != wantRetry && f.want != wantExpire
+	})
+	for _, f := range m.calls.first(slots) {
+		acts = append(acts, m.action(f))
 	}
 	return acts
 }
+
+func (s skip) action() Action { return Action{Do: Skip, StepID: s.id, Reason: s.reason} }
 
 // Queued reports how many steps wait for a slot.
 func (m *Machine) Queued() int { return m.calls.live }
@@ -182,7 +212,9 @@ func (f *frame) innerResult(m *Machine) Result {
 		timedOut.Retryable = !f.inner.hard
 		res.Kind, res.Failure = Failed, &timedOut
 	case f.inner.kind == resFailed:
-		res.Kind, res.Failure = Failed, f.inner.fail.Failure
+		whole := *f.inner.fail.Failure
+		whole.Retryable = !f.inner.hard // a retry around the step is one around its leaves
+		res.Kind, res.Failure = Failed, &whole
 	default:
 		res.Kind = Cancelled
 	}

@@ -184,6 +184,9 @@ func (c *conn) query(ctx context.Context, query string, args []any, each func(v 
 // resultCode is SQLite's extended result code of an error, 0 if it is none of
 // SQLite's.
 func resultCode(err error) int {
+	if err == nil {
+		return 0
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return 0

@@ -36,6 +36,7 @@ func (w *writer) transaction(group []*request, savepoints bool) (touched []strin
 	if _, err := w.conn.exec(`BEGIN IMMEDIATE`); err != nil {
 		return nil, w.failed("begin commit", err)
 	}
+	w.wal.makeRoom()
 	t := &txn{w: w, c: w.conn}
 	for _, r := range group {
 		r.err, err = t.member(r, savepoints && len(group) > 1)

@@ -62,6 +62,7 @@ func glob(ctx context.Context, c tool.Call, in globArgs) (globResult, error) {
 	if err != nil {
 		return globResult{}, err
 	}
+	c, in.Path = workspace.For(c, in.Path)
 	root, err := workspace.Open(c)
 	if err != nil {
 		return globResult{}, err

@@ -100,6 +100,7 @@ func grep(ctx context.Context, c tool.Call, in grepArgs) (grepResult, error) {
 	if err != nil {
 		return grepResult{}, err
 	}
+	c, in.Path = workspace.For(c, in.Path)
 	root, err := workspace.Open(c)
 	if err != nil {
 		return grepResult{}, err

@@ -71,6 +71,7 @@ func NewListDir() tool.Tool {
 }
 
 func listDir(ctx context.Context, c tool.Call, in listArgs) (listResult, error) {
+	c, in.Path = workspace.For(c, in.Path)
 	root, err := workspace.Open(c)
 	if err != nil {
 		return listResult{}, err

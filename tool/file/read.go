@@ -69,6 +69,7 @@ func NewReadFile() tool.Tool {
 }
 
 func readFile(_ context.Context, c tool.Call, in readArgs) (tool.Result, error) {
+	c, in.Path = workspace.For(c, in.Path)
 	root, err := workspace.Open(c)
 	if err != nil {
 		return tool.Result{}, err

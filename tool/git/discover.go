@@ -47,6 +47,7 @@ func discover(c tool.Call, arg string) (*repository, error) {
 
 // startFolder resolves the argument and the workspace that it must lie in.
 func startFolder(c tool.Call, arg string) (start, within string, err error) {
+	c, arg = workspace.For(c, arg)
 	root, err := workspace.Open(c)
 	if err != nil {
 		return "", "", err

@@ -29,6 +29,31 @@ func Open(c tool.Call) (*os.Root, error) {
 	return root, nil
 }
 
+// For gives the call as one over a folder outside the workspace, and the path as
+// an absolute one, if the path leads into a folder that the run's arguments
+// name; else it changes nothing. Only tools that read may use it.
+func For(c tool.Call, path string) (tool.Call, string) {
+	abs := path
+	if !filepath.IsAbs(path) {
+		abs = filepath.Join(c.Workspace, path)
+	}
+	if within(c.Workspace, abs) {
+		return c, path
+	}
+	for _, folder := range c.ReadPaths {
+		if within(folder, abs) {
+			c.Workspace = folder
+			return c, abs
+		}
+	}
+	return c, path
+}
+
+func within(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // Rel turns a path argument, relative to the workspace or absolute below it, into
 // a clean path relative to it; "" is the workspace itself. What is outside fails
 // with "permission_denied".
