@@ -54,10 +54,10 @@ part-build: build
 # Without a C compiler there is no race detector. Then continuous integration
 # fails; anyone else is told, and the tests run without it.
 part-race:
-	@race=-race; \
+	@race=-race; export CGO_ENABLED=1; \
 	if [ "$$(uname -s)" = Linux ] && ! .ci/compiler; then \
 		test -z "$$CI" || exit 1; \
-		echo 'WARNING: the tests run WITHOUT the race detector'; race=; \
+		echo 'WARNING: the tests run WITHOUT the race detector'; race=; CGO_ENABLED=0; \
 	fi; \
 	go test $$race -timeout 12m ./...
 

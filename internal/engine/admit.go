@@ -34,6 +34,34 @@ func (l *loaded) continueRefusal(ctx context.Context, o ContinueOptions) (*Error
 	if err := l.walk(ctx); err != nil {
 		return splitRefusal(err)
 	}
+	ahead, err := l.withMail(ctx)
+	if err != nil {
+		return splitRefusal(err)
+	}
+	return ahead.goOnRefusal(ctx, o)
+}
+
+// withMail is the run as it will be when its next owner has read the mail that
+// waits for it: without writing anything.
+func (l *loaded) withMail(ctx context.Context) (*loaded, error) {
+	mail, err := l.e.store.Mail(ctx, l.st.RunID, 0)
+	if len(mail) == 0 || err != nil {
+		return l, err
+	}
+	ahead, err := l.e.load(ctx, l.st.RunID, keepNothing)
+	if err != nil {
+		return nil, err
+	}
+	if err := ahead.walk(ctx); err != nil {
+		return nil, err
+	}
+	o := ahead.newOwner(nil)
+	ahead.vals = o.vals
+	return ahead, o.readMail(ctx)
+}
+
+// goOnRefusal checks what a suspended run needs.
+func (l *loaded) goOnRefusal(ctx context.Context, o ContinueOptions) (*Error, error) {
 	if r := l.e.toolsPresent(l.prog); r != nil {
 		return r, nil
 	}
@@ -202,7 +230,6 @@ func (l *loaded) runningRefusal() (*Error, error) {
 // inputsMatch makes the inputs of open steps again, with the recorded attempt, and
 // compares them with what was recorded.
 func (l *loaded) inputsMatch(ctx context.Context) (*Error, error) {
-	vals := newValues(l.e.store, l.st.RunID)
 	for _, st := range l.st.OpenSteps() {
 		info := l.step(st.ID)
 		if info == nil {
@@ -212,7 +239,7 @@ func (l *loaded) inputsMatch(ctx context.Context) (*Error, error) {
 			continue
 		}
 		view, _ := l.m.ViewOf(st.ID)
-		v, err := info.Args.Eval(&env{ctx: ctx, vals: vals, view: view, root: l.st.RootRunID, made: l.st.CreatedAt, step: st.ID, attempt: st.Attempts})
+		v, err := info.Args.Eval(&env{ctx: ctx, vals: l.vals, view: view, root: l.st.RootRunID, made: l.st.CreatedAt, step: st.ID, attempt: st.Attempts})
 		var bad *expr.Error
 		if err != nil && !errors.As(err, &bad) {
 			return nil, err
@@ -233,13 +260,12 @@ func (l *loaded) inputsMatch(ctx context.Context) (*Error, error) {
 
 // outputsValid checks recorded outputs against the schemas that their steps declare.
 func (l *loaded) outputsValid(ctx context.Context) (*Error, error) {
-	vals := newValues(l.e.store, l.st.RunID)
 	for id, st := range l.st.Steps {
 		info := l.m.Declared(id)
 		if st.Status != run.StatusStepSucceeded || info == nil || info.Output == nil {
 			continue
 		}
-		v, err := vals.stored(ctx, st.Output)
+		v, err := l.vals.stored(ctx, st.Output)
 		if err != nil {
 			return nil, err
 		}

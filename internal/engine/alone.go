@@ -19,40 +19,80 @@ func ignoreNotFound(err error) error {
 // alone makes the caller the owner of a run that nobody works on, for the moment
 // of act: what act emits is recorded, and so is the run's end if that follows
 // from it, but nothing is dispatched. ErrOwned if somebody works on it.
-func (e *Engine) alone(ctx context.Context, runID string, act func(l *loaded, o *owner) error) (*owner, error) {
+func (e *Engine) alone(ctx context.Context, runID string, act func(o *owner) error) error {
 	claim, err := e.store.Claim(ctx, runID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer claim.Close()
 	l, err := e.load(ctx, runID, keepNothing)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r := l.readable(AnySession); r != nil {
-		return nil, r
+		return r
 	}
 	if l.st.Status.Terminal() {
-		return nil, terminalRefusal(l.st)
+		return terminalRefusal(l.st)
 	}
 	if err := l.walk(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	o := l.newOwner(claim)
-	if err := act(l, o); err != nil {
-		return nil, errors.Join(err, o.letGo(ctx))
+	if err := act(o); err != nil {
+		return errors.Join(err, o.letGo(ctx))
 	}
 	if o.batch.empty() && o.claim != nil { // nothing to say: nothing is written
-		return o, nil
+		return nil
 	}
-	if err := o.settle(ctx); err != nil {
-		return nil, errors.Join(err, o.letGo(ctx))
+	if err := o.conclude(ctx); err != nil {
+		return errors.Join(err, o.letGo(ctx))
 	}
-	if err := o.endAlone(ctx); err != nil {
-		return nil, errors.Join(err, o.letGo(ctx))
+	return nil
+}
+
+// conclude commits what follows and gives the run back. Whoever posted mail to
+// this owner was told that it acts on it: so it takes all there is.
+func (o *owner) conclude(ctx context.Context) error {
+	for {
+		if err := o.settle(ctx); err != nil {
+			return err
+		}
+		if err := o.skipRest(ctx); err != nil {
+			return err
+		}
+		if err := o.endAlone(ctx); err != nil {
+			return err
+		}
+		o.batch.release, o.batch.gated = true, true
+		if err := o.commit(ctx); !errors.Is(err, store.ErrMailWaiting) {
+			return err
+		}
+		if err := o.reload(ctx); err != nil {
+			return err
+		}
+		if err := o.readMail(ctx); err != nil {
+			return err
+		}
 	}
-	o.batch.release = true
-	return o, o.commit(ctx)
+}
+
+// skipRest records what will not be entered, if nothing else is left to record
+// before the run's end.
+func (o *owner) skipRest(ctx context.Context) error {
+	st := o.state()
+	if st.CancelRequested == "" && st.Expired == nil && len(st.OpenSteps()) > 0 {
+		return nil
+	}
+	for _, a := range o.m.Next(o.e.now(), 0) {
+		if a.Do != kernel.Skip {
+			continue
+		}
+		if _, err := o.do(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endAlone records the run's end if it can only be one that nothing runs for. A
@@ -77,27 +117,18 @@ func (o *owner) letGo(ctx context.Context) error {
 }
 
 // settleAlone moves waiting mail into the journal of a run that nobody works on.
-func (e *Engine) settleAlone(ctx context.Context, runID string) (*owner, error) {
-	return e.alone(ctx, runID, func(_ *loaded, o *owner) error { return o.readMail(ctx) })
+func (e *Engine) settleAlone(ctx context.Context, runID string) error {
+	return e.alone(ctx, runID, func(o *owner) error { return o.readMail(ctx) })
 }
 
-// absorb does so if there is mail and the run is suspended. Whatever stands in
-// the way of that is told by the caller's own checks.
-func (e *Engine) absorb(ctx context.Context, runID string) error {
+// tell posts a message to the run's mailbox. Whoever owns the run after that takes
+// it; live is false if nobody does.
+func (e *Engine) tell(ctx context.Context, runID string, m message) (live bool, err error) {
+	if err := e.post(ctx, runID, m); err != nil {
+		return false, err
+	}
 	head, err := e.store.Head(ctx, runID)
-	if err != nil || head.Owner.Alive || head.Row.Status != string(run.StatusSuspended) {
-		return nil
-	}
-	mail, err := e.store.Mail(ctx, runID, 0)
-	if err != nil || len(mail) == 0 {
-		return nil
-	}
-	_, err = e.settleAlone(ctx, runID)
-	var refusal *Error
-	if errors.Is(err, store.ErrOwned) || errors.As(err, &refusal) {
-		return nil
-	}
-	return asError(err, runID)
+	return head.Owner.Alive, asError(err, runID)
 }
 
 func terminalRefusal(st *run.State) *Error {

@@ -25,23 +25,28 @@ func (e *Engine) Cancel(ctx context.Context, runID string, opts CancelOptions) (
 		return nil, err
 	}
 	if l.st.Status == run.StatusCancelled {
-		return e.receipt(ctx, runID)
+		return e.receipt(ctx, runID, false)
 	}
 	if l.st.Status.Terminal() {
 		return nil, terminalRefusal(l.st)
 	}
 	m := message{Kind: mailCancel, By: e.cfg.By}
-	if l.head.Owner.Alive {
-		return e.tellOwner(ctx, runID, m)
+	live := l.head.Owner.Alive
+	if live {
+		if live, err = e.tell(ctx, runID, m); err != nil {
+			return nil, err
+		}
 	}
-	_, err = e.alone(ctx, runID, func(_ *loaded, o *owner) error { return o.cancelAlone(ctx, m) })
-	if errors.Is(err, store.ErrOwned) {
-		return e.tellOwner(ctx, runID, m)
+	if !live {
+		err = e.alone(ctx, runID, func(o *owner) error { return o.cancelAlone(ctx, m) })
+		if errors.Is(err, store.ErrOwned) { // somebody took it over meanwhile
+			live, err = e.tell(ctx, runID, m)
+		}
 	}
 	if err != nil {
 		return nil, asError(err, runID)
 	}
-	return e.receipt(ctx, runID)
+	return e.receipt(ctx, runID, live)
 }
 
 // cancelAlone makes the request durable before anything follows from it.
@@ -52,6 +57,9 @@ func (o *owner) cancelAlone(ctx context.Context, m message) error {
 				return err
 			}
 		}
+	}
+	if err := o.readMail(ctx); err != nil { // late answers are still worth having
+		return err
 	}
 	if err := o.admitMail(m); err != nil {
 		return err

@@ -27,9 +27,6 @@ func (e *Engine) Continue(ctx context.Context, runID string, opts ContinueOption
 	if r, err := e.notRoot(ctx, runID); r != nil || err != nil {
 		return nil, orError(r, err)
 	}
-	if err := e.absorb(ctx, runID); err != nil {
-		return nil, err
-	}
 	l, err := e.load(ctx, runID, keepNothing)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ type loaded struct {
 
 	prog *workflow.Program // once compiled
 	m    *kernel.Machine   // once walked
+	vals *values           // that the checks read
 }
 
 // load reads and folds a run's whole journal, verified. Damage and a newer
@@ -66,7 +67,7 @@ func (e *Engine) loadFrom(ctx context.Context, runID string, keep keeping, st *r
 	if err != nil && !errors.As(err, &damage) {
 		return nil, err
 	}
-	l := &loaded{e: e, head: head, st: st, damaged: head.Damaged}
+	l := &loaded{e: e, head: head, st: st, damaged: head.Damaged, vals: newValues(e.store, runID)}
 	l.head.Stream = runID
 	if damage != nil {
 		l.damaged = damage.Reason

@@ -164,7 +164,7 @@ func (e *Engine) lateAnswer(c *call, out outcome) {
 	if e.owner(c.o.id) != nil {
 		return
 	}
-	if _, err := e.settleAlone(ctx, c.o.id); err != nil {
+	if err := e.settleAlone(ctx, c.o.id); err != nil {
 		log.Info("late answer waits in the mailbox", "reason", err)
 	}
 }

@@ -49,29 +49,26 @@ func (e *Engine) Resolve(ctx context.Context, runID, step string, r Resolution) 
 	if err != nil {
 		return nil, err
 	}
-	if l.head.Owner.Alive {
-		return e.tellOwner(ctx, runID, m)
+	if !l.head.Owner.Alive && l.st.Status != run.StatusSuspended {
+		return nil, notRecovered(l.st)
 	}
-	if l.st.Status != run.StatusSuspended {
-		return nil, refuse(CodeNotSuspended, "run %s is %s: its owner is gone, and it was not recovered yet", runID, l.st.Status).hint("recover it first: culm recover")
-	}
-	_, err = e.alone(ctx, runID, func(_ *loaded, o *owner) error {
-		if err := o.readMail(ctx); err != nil {
-			return err
-		}
-		rec := o.state().Steps[step]
-		if rec == nil || !rec.InDoubt || rec.Attempts != m.Attempt {
-			return refuse(CodeAlreadyDecided, "step %s was decided meanwhile", step)
-		}
-		return o.admitMail(m)
-	})
-	if errors.Is(err, store.ErrOwned) { // somebody continued it meanwhile
-		return e.tellOwner(ctx, runID, m)
-	}
+	// The mailbox takes one verdict on a doubt. Whoever owns the run next reads it.
+	live, err := e.tell(ctx, runID, m)
 	if err != nil {
-		return nil, asError(err, runID)
+		return nil, err
 	}
-	return e.receipt(ctx, runID)
+	if !live {
+		err := e.settleAlone(ctx, runID)
+		if live = errors.Is(err, store.ErrOwned); !live && err != nil {
+			return nil, asError(err, runID)
+		}
+	}
+	return e.receipt(ctx, runID, live)
+}
+
+func notRecovered(st *run.State) *Error {
+	return refuse(CodeNotSuspended, "run %s is %s: its owner is gone, and it was not recovered yet", st.RunID, st.Status).
+		hint("recover it first: culm recover")
 }
 
 // verdict checks a resolution and makes the message that records it.
@@ -162,24 +159,13 @@ func (e *Engine) loadForAction(ctx context.Context, runID, session string) (*loa
 	return l, nil
 }
 
-// tellOwner posts to the mailbox of a run that somebody works on.
-func (e *Engine) tellOwner(ctx context.Context, runID string, m message) (*Receipt, error) {
-	if err := e.post(ctx, runID, m); err != nil {
-		return nil, err
-	}
+// receipt says what became of what was recorded; live, that an owner acts on it.
+func (e *Engine) receipt(ctx context.Context, runID string, live bool) (*Receipt, error) {
 	view, err := e.Progress(ctx, runID, ProgressOptions{Session: AnySession})
 	if err != nil {
 		return nil, err
 	}
-	return &Receipt{View: view, Live: true}, nil
-}
-
-func (e *Engine) receipt(ctx context.Context, runID string) (*Receipt, error) {
-	view, err := e.Progress(ctx, runID, ProgressOptions{Session: AnySession})
-	if err != nil {
-		return nil, err
-	}
-	rc := &Receipt{View: view, Continue: !view.Status.Terminal()}
+	rc := &Receipt{View: view, Live: live, Continue: !live && !view.Status.Terminal()}
 	if view.Status == run.StatusCancelled {
 		rc.InDoubt = doubts(view)
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/culm-dev/culm/internal/kernel"
 	"github.com/culm-dev/culm/internal/policy"
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/store"
@@ -141,12 +140,8 @@ func (l *loaded) cancelBatch(ctx context.Context, claim store.Claim) (*store.Bat
 	if err := old.settle(ctx); err != nil {
 		return nil, err
 	}
-	for _, a := range old.m.Next(l.e.now(), 0) {
-		if a.Do == kernel.Skip {
-			if _, err := old.do(ctx, a); err != nil {
-				return nil, err
-			}
-		}
+	if err := old.skipRest(ctx); err != nil {
+		return nil, err
 	}
 	if _, err := old.end(ctx); err != nil {
 		return nil, err

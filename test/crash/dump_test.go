@@ -71,7 +71,7 @@ func (s *site) locks() []string {
 	return names
 }
 
-// query opens the database as anybody could.
+// database opens the database as anybody could.
 func (s *site) database(mode string) *sql.DB {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.data, "culm.db")+"?_pragma=busy_timeout(60000)&mode="+mode)
