@@ -104,7 +104,7 @@ func ours(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return slices.Contains([]string{
 		".", "bench", "cmd", "culmtest", "examples", "internal", "llm", "local", "run", "session", "store", "test", "tool", "workflow",
-	}, first) && name != "testing"
+	}, first)
 }
 
 // within reports whether a package is one of the folders or below one of them.

@@ -20,7 +20,6 @@ import (
 var (
 	errTimeout   = errors.New("the attempt's timeout passed")
 	errCancelled = errors.New("the call's scope was cancelled")
-	errStopped   = errors.New("the owner of the run stopped")
 	errGivenUp   = errors.New("the call's owner gave the run up")
 )
 

@@ -56,8 +56,6 @@ func (c *call) failed(out outcome) run.Body {
 		}}
 	case errors.Is(cause, errCancelled):
 		return &run.StepCancelled{}
-	case errors.Is(cause, errStopped): // the owner gave up waiting: nobody knows
-		return &run.StepSuspended{Reason: string(run.KindStopped), InDoubt: true, Message: out.err.Error()}
 	}
 	return &run.StepFailed{Failure: run.Failure{Code: run.ExecutionFailed, Message: out.err.Error()}}
 }
