@@ -55,10 +55,7 @@ func (e *Engine) alone(ctx context.Context, runID string, act func(o *owner) err
 // this owner was told that it acts on it: so it takes all there is.
 func (o *owner) conclude(ctx context.Context) error {
 	for {
-		if err := o.settle(ctx); err != nil {
-			return err
-		}
-		if err := o.skipRest(ctx); err != nil {
+		if err := o.settleRest(ctx); err != nil {
 			return err
 		}
 		if err := o.endAlone(ctx); err != nil {
@@ -73,6 +70,22 @@ func (o *owner) conclude(ctx context.Context) error {
 		}
 		if err := o.readMail(ctx); err != nil {
 			return err
+		}
+	}
+}
+
+// settleRest settles, and so again what could end only once skips were recorded.
+func (o *owner) settleRest(ctx context.Context) error {
+	for {
+		if err := o.settle(ctx); err != nil {
+			return err
+		}
+		last := o.state().Last
+		if err := o.skipRest(ctx); err != nil {
+			return err
+		}
+		if o.state().Last == last {
+			return nil
 		}
 	}
 }

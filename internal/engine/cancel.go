@@ -43,6 +43,11 @@ func (e *Engine) Cancel(ctx context.Context, runID string, opts CancelOptions) (
 			live, err = e.tell(ctx, runID, m)
 		}
 	}
+	if errors.Is(err, &Error{Code: CodeTerminal}) { // it ended meanwhile, maybe by this
+		if rc, rerr := e.receipt(ctx, runID, false); rerr == nil && rc.View.Status == run.StatusCancelled {
+			return rc, nil
+		}
+	}
 	if err != nil {
 		return nil, asError(err, runID)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,9 +46,12 @@ func (e *Engine) Resolve(ctx context.Context, runID, step string, r Resolution) 
 	if err != nil {
 		return nil, err
 	}
-	m, err := l.verdict(ctx, step, r)
+	m, decided, err := l.verdict(ctx, step, r)
 	if err != nil {
 		return nil, err
+	}
+	if decided {
+		return e.receipt(ctx, runID, l.head.Owner.Alive)
 	}
 	if !l.head.Owner.Alive && l.st.Status != run.StatusSuspended {
 		return nil, notRecovered(l.st)
@@ -59,7 +63,12 @@ func (e *Engine) Resolve(ctx context.Context, runID, step string, r Resolution) 
 	}
 	if !live {
 		err := e.settleAlone(ctx, runID)
-		if live = errors.Is(err, store.ErrOwned); !live && err != nil {
+		switch live = errors.Is(err, store.ErrOwned); {
+		case errors.Is(err, &Error{Code: CodeTerminal}): // its owner ended it: with this verdict, or by cancelling
+			if taken, terr := l.decided(ctx, m); terr != nil || !taken {
+				return nil, orError(nil, errors.Join(err, terr))
+			}
+		case err != nil && !live:
 			return nil, asError(err, runID)
 		}
 	}
@@ -71,31 +80,86 @@ func notRecovered(st *run.State) *Error {
 		hint("recover it first: culm recover")
 }
 
-// verdict checks a resolution and makes the message that records it.
-func (l *loaded) verdict(ctx context.Context, step string, r Resolution) (message, error) {
+// verdict checks a resolution and makes the message that records it; decided
+// reports that the journal says the same already.
+func (l *loaded) verdict(ctx context.Context, step string, r Resolution) (m message, decided bool, err error) {
 	if l.st.Status.Terminal() {
-		return message{}, terminalRefusal(l.st)
+		return m, false, terminalRefusal(l.st)
 	}
 	rec := l.st.Steps[step]
-	switch {
-	case rec == nil:
-		return message{}, l.noStep(step)
-	case !rec.InDoubt:
-		return message{}, refuse(CodeNotInDoubt, "step %s is %s: there is nothing to decide", step, rec.Status)
+	if rec == nil {
+		return m, false, l.noStep(step)
+	}
+	m = message{Kind: mailResolve, By: l.e.cfg.By, Step: step, Attempt: rec.Attempts, Verdict: r.Verdict, Message: r.Message}
+	if !rec.InDoubt {
+		if err := l.checkVerdict(&m, r); err != nil {
+			return m, false, err
+		}
+		decided, err = l.decided(ctx, m)
+		if err == nil && !decided {
+			err = refuse(CodeNotInDoubt, "step %s is %s: there is nothing to decide", step, rec.Status)
+		}
+		return m, decided, err
 	}
 	if err := l.walk(ctx); err != nil {
-		return message{}, err
+		return m, false, err
 	}
 	running, err := l.e.stillRunning(l.st.RunID, step)
 	if err != nil {
-		return message{}, err
+		return m, false, err
 	}
 	if running && !r.Force {
-		return message{}, refuse(CodeStillRunning, "processes of step %s are still running, and may still do what is in doubt", step).
+		return m, false, refuse(CodeStillRunning, "processes of step %s are still running, and may still do what is in doubt", step).
 			with("steps", []string{step}).hint("wait until they are gone, or decide all the same with --force")
 	}
-	m := message{Kind: mailResolve, By: l.e.cfg.By, Step: step, Attempt: rec.Attempts, Verdict: r.Verdict, Message: r.Message}
-	return m, l.checkVerdict(&m, r)
+	return m, false, l.checkVerdict(&m, r)
+}
+
+// decided reports whether the journal has this verdict on this attempt. Another
+// one on it is a refusal.
+func (l *loaded) decided(ctx context.Context, m message) (bool, error) {
+	attempt := 0
+	for after := uint64(0); ; {
+		groups, err := l.e.store.Read(ctx, l.st.RunID, after, readBytes)
+		if err != nil || len(groups) == 0 {
+			return false, asError(err, l.st.RunID)
+		}
+		for _, g := range groups {
+			after = g.First + uint64(len(g.Events)) - 1
+			for _, line := range g.Events {
+				ev, err := run.Decode(line)
+				if err == nil {
+					err = l.fill(ctx, &ev)
+				}
+				if err != nil {
+					return false, asError(err, l.st.RunID)
+				}
+				if ev.StepID != m.Step {
+					continue
+				}
+				switch b := ev.Body.(type) {
+				case *run.StepStarted:
+					attempt = b.Attempt
+				case *run.StepResolved:
+					if attempt == m.Attempt {
+						return m.same(b)
+					}
+				}
+			}
+		}
+	}
+}
+
+// same compares a message with the verdict that stands.
+func (m message) same(b *run.StepResolved) (bool, error) {
+	same := m.Verdict == b.Verdict && bytes.Equal(m.Output, b.Output)
+	if b.Failure != nil {
+		same = same && m.Message == b.Failure.Message
+	}
+	if !same {
+		return false, refuse(CodeAlreadyDecided, "step %s was already decided otherwise, by %s", m.Step, b.By)
+	}
+	return true, nil
 }
 
 func (l *loaded) checkVerdict(m *message, r Resolution) error {

@@ -137,10 +137,7 @@ func (l *loaded) cancelBatch(ctx context.Context, claim store.Claim) (*store.Bat
 	if err := old.emit("", &run.CancelRequested{By: l.e.cfg.By, Reason: "restarted"}); err != nil {
 		return nil, err
 	}
-	if err := old.settle(ctx); err != nil {
-		return nil, err
-	}
-	if err := old.skipRest(ctx); err != nil {
+	if err := old.settleRest(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := old.end(ctx); err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/culm-dev/culm/internal/expr"
@@ -70,33 +69,16 @@ type Result struct {
 	Failure *run.Failure
 }
 
-// Due gives the first of what must be recorded now whatever else happens: ends of
-// steps that follow from ends already applied, and before a plan's own end what it
-// skipped. They may share the commit of those. It is one action at a time, because
-// each may change which is next.
+// Due gives the first of what must be recorded now whatever else happens: the end
+// of a step that follows from ends already applied. It may share their commit. A
+// plan that skipped steps ends only after that was recorded, which Next gives. It
+// is one action at a time, because each may change which is next.
 func (m *Machine) Due(now time.Time) []Action {
 	m.ripen(now)
-	if m.result != nil {
-		return m.firstSkip("")
-	}
-	ends := m.ends.first(1)
-	if len(ends) == 0 {
-		return nil
-	}
-	f := ends[0]
-	if f.inner != nil {
-		if skips := m.firstSkip(f.id + "/"); skips != nil {
-			return skips
-		}
-	}
-	return []Action{m.action(f)}
-}
-
-// firstSkip is the first step under a prefix that is to be recorded as skipped.
-func (m *Machine) firstSkip(prefix string) (acts []Action) {
-	m.skips.each(func(s skip) bool {
-		if strings.HasPrefix(s.id, prefix) {
-			acts = []Action{s.action()}
+	var acts []Action
+	m.ends.each(func(f *frame) bool {
+		if f.inner == nil || !m.skips.any(f.id+"/") {
+			acts = []Action{m.action(f)}
 		}
 		return acts == nil
 	})

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"container/list"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -220,6 +221,15 @@ func (l *skipList) each(visit func(skip) bool) {
 			return
 		}
 	}
+}
+
+// any reports whether a step under the prefix is among them.
+func (l *skipList) any(prefix string) (found bool) {
+	l.each(func(s skip) bool {
+		found = strings.HasPrefix(s.id, prefix)
+		return !found
+	})
+	return found
 }
 
 func (l *skipList) empty() bool { return l.order.Len() == 0 }

@@ -81,7 +81,7 @@ func (d *round) culm() {
 		d.t.Errorf("at the end: %s, output %s, failure %v", v.Status, v.Output, v.Failure)
 	}
 	d.programsOnce(v)
-	d.check()
+	d.ended()
 }
 
 // over reports whether the run has ended.

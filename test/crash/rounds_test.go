@@ -63,6 +63,18 @@ type round struct {
 	t   *testing.T
 	r   *rand.Rand
 	all *rounds
+	// before are earlier looks at the journal.
+	before []checker.Journal
+}
+
+// ended is the end of every round: the checker finds nothing, and what was durable
+// at each kill is a prefix of the journal.
+func (d *round) ended() {
+	d.t.Helper()
+	d.check()
+	for _, j := range d.before {
+		d.wantExtended(j)
+	}
 }
 
 // randomShape draws a random definition that is worth killing.
@@ -100,15 +112,21 @@ func (d *round) shape(sh shape) {
 		d.t.Error(c)
 	}
 	d.effectsOnce(end.View)
-	d.check()
+	d.ended()
 }
 
 // killed lets a process run for a random time and kills it. It reports false if
-// the process came to its end before.
+// the process came to its end before. The time counts from its start or, as often,
+// from when it has said its first word, which is when it works on the run.
 func (d *round) killed(start func() *process, longest time.Duration) bool {
 	d.t.Helper()
 	delay := time.Duration(float64(longest) * d.r.Float64())
+	atWork := d.r.IntN(2) == 0
 	p := start()
+	if atWork {
+		delay /= 3
+		eventually(d.t, "its first word", func() bool { return !p.running() || p.stdout()+p.stderr() != "" })
+	}
 	select {
 	case <-time.After(delay): // the random moment
 	case <-p.ended:
@@ -118,7 +136,7 @@ func (d *round) killed(start func() *process, longest time.Duration) bool {
 		return false
 	}
 	d.all.killed.Add(1)
-	d.t.Logf("killed after %s", delay.Round(100*time.Microsecond))
+	d.t.Logf("killed after %s (at work: %v)", delay.Round(100*time.Microsecond), atWork)
 	d.look()
 	return true
 }
@@ -140,12 +158,7 @@ func (d *round) look() {
 	default:
 		d.all.midway.Add(1)
 	}
-	d.t.Cleanup(func() { d.extended(journals[0]) })
-}
-
-// extended checks at the end of the round that an earlier look is a prefix.
-func (d *round) extended(before checker.Journal) {
-	d.wantExtended(before)
+	d.before = append(d.before, journals[0])
 }
 
 // observed is a run as the reference interpreter compares it.
