@@ -71,11 +71,19 @@ func (m *Machine) parallelEnd(f *frame) {
 	case f.busy || f.done || f.live > 0:
 	case f.fail != nil:
 		m.finish(f, failedResult(f.fail, f.hard))
-	case f.dying:
-		m.finish(f, result{kind: resCancelled, hard: f.hard})
 	default:
-		m.finish(f, result{val: Val{Kind: List, List: f.vals}, hard: f.hard})
+		m.finish(f, f.joined())
 	}
+}
+
+// joined is the result of a parallel or map in which nothing failed: a success
+// unless something in it was cancelled. What all succeeded before a cancelled scope
+// was done is done, whenever one looks.
+func (f *frame) joined() result {
+	if slices.ContainsFunc(f.vals, Val.isNone) {
+		return result{kind: resCancelled, hard: f.hard}
+	}
+	return result{val: Val{Kind: List, List: f.vals}, hard: f.hard}
 }
 
 // failedResult makes the result of a node that fails as a whole: it is
@@ -158,10 +166,8 @@ func (m *Machine) mapEnd(f *frame, d run.Decision) {
 	case f.done || f.live > 0 || f.pos < d.Count:
 	case len(f.fails) > 0:
 		m.finish(f, failedResult(itemFailures(f.fails), f.hard))
-	case slices.ContainsFunc(f.vals, Val.isNone):
-		m.finish(f, result{kind: resCancelled, hard: f.hard})
 	default:
-		m.finish(f, result{val: Val{Kind: List, List: f.vals}, hard: f.hard})
+		m.finish(f, f.joined())
 	}
 }
 

@@ -19,7 +19,6 @@ type repository struct {
 	gitDir    string // holds HEAD and index
 	commonDir string // holds objects, refs and config; gitDir but in a linked worktree
 	top       string // the working tree; "" if there is none
-	prefix    string // the folder that was asked for, relative to top, with slashes
 }
 
 // discover finds the repository at or above path.
@@ -34,10 +33,10 @@ func discover(c tool.Call, arg string) (*repository, error) {
 			return nil, err
 		}
 		if gitDir != "" {
-			return newRepository(gitDir, dir, start, within)
+			return newRepository(gitDir, dir, within)
 		}
 		if dir == start && isGitDir(start) {
-			return newRepository(start, "", start, within)
+			return newRepository(start, "", within)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil, tool.Failed("not_found", false, fmt.Sprintf("there is no git repository at or above %q: run `git init`, or give the path of one", start))
@@ -105,15 +104,8 @@ func gitDirAt(dir, within string) (string, error) {
 }
 
 // newRepository completes a repository whose git directory was accepted.
-func newRepository(gitDir, top, start, within string) (*repository, error) {
-	r := &repository{gitDir: gitDir, commonDir: gitDir, top: top, prefix: "."}
-	if top != "" {
-		rel, err := filepath.Rel(top, start)
-		if err != nil {
-			return nil, tool.Failed("", false, "find folder in repository: "+err.Error())
-		}
-		r.prefix = filepath.ToSlash(rel)
-	}
+func newRepository(gitDir, top, within string) (*repository, error) {
+	r := &repository{gitDir: gitDir, commonDir: gitDir, top: top}
 	common, err := readPointer(filepath.Join(gitDir, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, r.checkParts(within)
@@ -132,12 +124,12 @@ func newRepository(gitDir, top, start, within string) (*repository, error) {
 	return r, r.checkParts(within)
 }
 
-// pathspecs makes paths, relative to the folder that was asked for, relative to
-// the repository's top.
-func (r *repository) pathspecs(paths []string) ([]string, error) {
+// pathspecs checks paths, which are relative to the repository's top as those in
+// results are.
+func pathspecs(paths []string) ([]string, error) {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
-		joined := path.Join(r.prefix, filepath.ToSlash(p))
+		joined := path.Clean(filepath.ToSlash(p))
 		if p == "" || path.IsAbs(p) || joined == ".." || strings.HasPrefix(joined, "../") || strings.ContainsRune(p, 0) {
 			return nil, tool.Failed("invalid_input", false, fmt.Sprintf("%q is not a path inside the repository", p))
 		}

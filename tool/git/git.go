@@ -123,7 +123,7 @@ func (o Options) call(ctx context.Context, c tool.Call, in args) (tool.Result, e
 }
 
 func (g *isolated) do(ctx context.Context, in args) (any, error) {
-	paths, err := g.repo.pathspecs(in.Paths)
+	paths, err := pathspecs(in.Paths)
 	if err != nil {
 		return nil, err
 	}

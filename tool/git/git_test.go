@@ -282,9 +282,9 @@ func TestGitFindsTheRepository(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	got := callJSON(t, filepath.Join(r.dir, "sub"), map[string]any{"op": "count", "paths": []string{"deep/file"}})
+	got := callJSON(t, filepath.Join(r.dir, "sub"), map[string]any{"op": "count", "paths": []string{"sub/deep/file"}})
 	if got != `{"count":1}` {
-		t.Errorf("paths relative to path: %s", got)
+		t.Errorf("paths are relative to the top: %s", got)
 	}
 	if code := codeOf(t, base, map[string]any{"op": "status", "path": "bare.git"}); code != "invalid_input" {
 		t.Errorf("status of a bare repository: %s", code)

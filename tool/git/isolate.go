@@ -79,7 +79,7 @@ func (g *isolated) fill(ctx context.Context) error {
 		return err
 	}
 	if g.config.bare && g.repo.gitDir == g.repo.commonDir {
-		g.repo.top, g.repo.prefix = "", "."
+		g.repo.top = ""
 		g.env = g.environment()
 	}
 	if err := g.writeConfig(); err != nil {

@@ -11,7 +11,7 @@ const inputSchema = `{
 		"rev": {"type": "string", "minLength": 1, "description": "log, show, count, shortlog, ls_tree: the revision (HEAD if absent); a range a..b for log, count, shortlog"},
 		"from": {"type": "string", "minLength": 1, "description": "diff: the revision to compare with"},
 		"to": {"type": "string", "minLength": 1, "description": "diff: the revision to compare; HEAD if absent"},
-		"paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 1000, "description": "only these files and folders, relative to path"},
+		"paths": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 1000, "description": "only these files and folders, relative to the repository's top, as paths in results are"},
 		"limit": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 1000},
 		"skip": {"type": "integer", "minimum": 0, "default": 0, "description": "log: leave out that many commits first"},
 		"sort": {"enum": ["path", "size"], "default": "path", "description": "ls_tree: size has the largest first"},
