@@ -27,7 +27,8 @@ type Store interface {
 	// store has begun with it, a caller that goes away does not stop it, and
 	// Commit returns the true result. Committing the same Append again after a
 	// lost reply (same stream, same Expect, same event bytes, already the
-	// journal's next bytes) is recognised and is no error.
+	// journal's next bytes) is recognised by its events, whoever owns the stream
+	// by then, and is no error; what else the batch holds is not done again.
 	//
 	// Errors: [ErrConflict] a wrong Expect; [ErrNotOwner] another owner or
 	// epoch; [ErrMailWaiting]; [ErrExists] a stream that exists or a key that
@@ -44,10 +45,13 @@ type Store interface {
 	Read(ctx context.Context, stream string, after uint64, maxBytes int) ([]Group, error)
 
 	// Head returns one consistent look at a stream: its length, owner, latest
-	// checkpoint and listing row. [ErrNotFound] if there is no such stream.
+	// checkpoint and listing row. [ErrNotFound] if there is no such stream. Of a
+	// stream whose head or checkpoint does not verify it returns what could be
+	// read, with a [DamagedError].
 	Head(ctx context.Context, stream string) (Head, error)
 
-	// Blob returns a blob of a stream, its hash verified ([DamagedError] if not).
+	// Blob returns a blob of a stream, its hash verified ([DamagedError] if not,
+	// [ErrNotFound] if there is none).
 	Blob(ctx context.Context, stream, id string) ([]byte, error)
 
 	// Claim prepares to own a stream that nobody alive owns: it holds what must
@@ -59,10 +63,12 @@ type Store interface {
 	Claim(ctx context.Context, stream string) (Claim, error)
 
 	// Mail returns the stream's mail with numbers greater than after that was
-	// posted and not yet taken, oldest first.
+	// posted and not yet taken, oldest first. [ErrNotFound] if there is no such
+	// stream, [DamagedError] if the mailbox does not verify.
 	Mail(ctx context.Context, stream string, after uint64) ([]Mail, error)
 
-	// Account returns what an account has spent, with its limits.
+	// Account returns what an account has spent, with its limits. [ErrNotFound]
+	// if nothing made it.
 	Account(ctx context.Context, id string) (Account, error)
 
 	// Key looks a unique key up. [ErrNotFound] if it is free.
@@ -213,7 +219,7 @@ type NewBlob struct {
 
 // Row is what listings show of a stream without reading its journal.
 type Row struct {
-	ID         string
+	ID         string // the stream's name; may be left empty in an Append
 	Kind       string // "run"
 	Status     string
 	Workflow   string // "<id>@<revision>"

@@ -86,11 +86,21 @@ func splitRefusal(err error) (*Error, error) {
 	return nil, err
 }
 
+// hiddenFrom reports whether the run is another session's. If its journal does not
+// say whose it is, its listing row does.
+func (l *loaded) hiddenFrom(session string) bool {
+	whose := l.st.SessionID
+	if l.st.RunID == "" {
+		whose = l.head.Row.Session
+	}
+	return whose != "" && !sessionMatches(session, whose)
+}
+
 // readable is the first part of every predicate.
 func (l *loaded) readable(session string) *Error {
 	switch {
-	case l.damaged == "" && l.st.RunID != "" && !sessionMatches(session, l.st.SessionID):
-		return refuse(CodeNotFound, "there is no run %s", l.head.Stream)
+	case l.hiddenFrom(session):
+		return noRun(l.head.Stream)
 	case l.damaged != "":
 		return refuse(CodeDamaged, "run %s is damaged: %s", l.head.Stream, l.damaged).
 			hint("it can still be shown and restarted")

@@ -9,13 +9,6 @@ import (
 	"github.com/culm-dev/culm/store"
 )
 
-func ignoreNotFound(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // alone makes the caller the owner of a run that nobody works on, for the moment
 // of act: what act emits is recorded, and so is the run's end if that follows
 // from it, but nothing is dispatched. ErrOwned if somebody works on it.

@@ -62,6 +62,9 @@ func (o *owner) cancelAlone(ctx context.Context, m message) error {
 				return err
 			}
 		}
+		if err := o.commit(ctx); err != nil {
+			return err
+		}
 	}
 	if err := o.readMail(ctx); err != nil { // late answers are still worth having
 		return err

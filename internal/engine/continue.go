@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/tool"
 )
 
@@ -24,7 +26,10 @@ type ContinueOptions struct {
 // run again. It returns the snapshot that run_started gave, once that is durable;
 // nothing was dispatched before. A refusal changes nothing.
 func (e *Engine) Continue(ctx context.Context, runID string, opts ContinueOptions) (*run.View, error) {
-	if r, err := e.notRoot(ctx, runID); r != nil || err != nil {
+	if r := e.closedRefusal(); r != nil {
+		return nil, r
+	}
+	if r, err := e.notRoot(ctx, runID, opts.Session); r != nil || err != nil {
 		return nil, orError(r, err)
 	}
 	l, err := e.load(ctx, runID, keepNothing)
@@ -87,17 +92,31 @@ func orError(r *Error, err error) error {
 	return err
 }
 
-// notRoot tells a nested run's id from one that does not exist.
-func (e *Engine) notRoot(ctx context.Context, runID string) (*Error, error) {
+// notRoot tells a nested run's id from one that does not exist, to those who may
+// know of it.
+func (e *Engine) notRoot(ctx context.Context, runID, session string) (*Error, error) {
 	rec, err := e.store.Key(ctx, nestedScope, runID)
-	if err == nil {
-		return refuse(CodeNotRoot, "run %s is nested in run %s: act on that one", runID, rec.Stream).with("root_run_id", rec.Stream), nil
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
 	}
-	if asErr := ignoreNotFound(err); asErr != nil {
-		return nil, asError(asErr, runID)
+	if err != nil {
+		return nil, asError(err, runID)
 	}
-	return nil, nil
+	l, err := e.load(ctx, rec.Stream, keepNothing)
+	if err != nil {
+		return nil, err
+	}
+	switch r := l.readable(session); {
+	case r == nil:
+	case r.Code == CodeNotFound:
+		return noRun(runID), nil
+	default:
+		return r, nil
+	}
+	return refuse(CodeNotRoot, "run %s is nested in run %s: act on that one", runID, rec.Stream).with("root_run_id", rec.Stream), nil
 }
+
+func noRun(runID string) *Error { return refuse(CodeNotFound, "there is no run %s", runID) }
 
 // nestedScope holds the ids of nested runs, so that they can be found.
 const nestedScope = "nested"

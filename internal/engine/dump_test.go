@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/culm-dev/culm/store"
 )
 
@@ -64,6 +66,9 @@ func (w *world) dumpFiles() string {
 
 func (w *world) dumpTables() string {
 	w.t.Helper()
+	if _, err := os.Stat(w.db); errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
 	db, err := sql.Open("sqlite", "file:"+w.db+"?mode=ro")
 	if err != nil {
 		w.t.Fatal(err)
@@ -117,7 +122,9 @@ func (w *world) column(db *sql.DB, query string) (names []string) {
 // unchanged fails the test if anything durable is not as it was.
 func (w *world) unchanged(before string) {
 	w.t.Helper()
-	if after := w.dump(); after != before {
-		w.t.Errorf("it changed what is stored:\n--- before\n%s\n--- after\n%s", before, after)
+	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(w.dump(), "\n")); diff != "" {
+		w.t.Errorf("it changed what is stored: %.4000s", diff)
 	}
 }
+
+func mkdir(dir string) error { return os.MkdirAll(dir, 0o700) }

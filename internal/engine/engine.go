@@ -67,6 +67,16 @@ func (e *Engine) adopt(o *owner) bool {
 	return true
 }
 
+// closedRefusal refuses what would begin work that this engine can no longer do.
+func (e *Engine) closedRefusal() *Error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		return nil
+	}
+	return refuse(CodeClosed, "the engine is closed")
+}
+
 func (e *Engine) disown(o *owner) {
 	e.mu.Lock()
 	if e.live[o.id] == o {

@@ -27,7 +27,11 @@ steps:
   - {id: suffix, type: tool, tool: write, args: {got: {from: step, step: prefix}}}
 `
 
-func withArgs(s *engine.Start) { s.Args = []byte(`{"n":7}`); s.SessionID = "ses"; s.Labels = map[string]string{"a": "b"} }
+func withArgs(s *engine.Start) {
+	s.Args = []byte(`{"n":7}`)
+	s.SessionID = "ses"
+	s.Labels = map[string]string{"a": "b"}
+}
 
 // count counts the events of a type.
 func count(evs []run.Event, want run.Type) (n int) {
@@ -241,7 +245,7 @@ func TestInvariant09_OneOfManyContinuesWins(t *testing.T) {
 	onWorlds(t, func(t *testing.T, w *world) {
 		p := w.process(newScript())
 		p.dieAfter("prefix:completed")
-		p.start(prefixSuffix)
+		p.start(prefixSuffix, func(s *engine.Start) { s.Args = []byte(`{"n":7}`) })
 		id := w.onlyRun()
 		var procs []*process
 		shared := newScript()

@@ -122,6 +122,9 @@ func (l *loaded) apply(ctx context.Context, g store.Group, keep keeping) bool {
 		if g.First+uint64(i) <= l.st.Last {
 			continue
 		}
+		if last := l.head.Last; last > 0 && g.First+uint64(i) > last {
+			return false // it came after the head was looked at
+		}
 		ev, err := run.Decode(line)
 		if errors.Is(err, run.ErrNewerFormat) {
 			l.newer = err.Error()
@@ -182,26 +185,37 @@ func (l *loaded) bundleBytes(ctx context.Context) (run.Raw, error) {
 	return q.Bundle, nil
 }
 
-// walk compiles the pinned bundle and walks the plan over the folded journal.
+// walk walks the pinned plan over the folded journal.
 func (l *loaded) walk(ctx context.Context) (err error) {
 	if l.m != nil {
 		return nil
 	}
+	if err := l.compile(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = refuse(CodeDamaged, "walking the plan over the journal: %v", p)
+		}
+	}()
+	l.m = kernel.Walk(l.prog, l.st)
+	return nil
+}
+
+// compile compiles the pinned bundle.
+func (l *loaded) compile(ctx context.Context) error {
+	if l.prog != nil {
+		return nil
+	}
 	bundle, err := l.bundle(ctx)
 	if err != nil {
-		return err
+		return asError(err, l.head.Stream)
 	}
 	prog, err := workflow.CompileBundle(bundle, l.pinnedSchemas)
 	if err != nil {
 		return refuse(CodeBundleMismatch, "the pinned bundle does not compile here: %v", err)
 	}
 	l.prog = prog
-	defer func() {
-		if p := recover(); p != nil {
-			err = refuse(CodeDamaged, "walking the plan over the journal: %v", p)
-		}
-	}()
-	l.m = kernel.Walk(prog, l.st)
 	return nil
 }
 

@@ -57,7 +57,6 @@ var (
 func always(b behaviour) func(*script) behaviour { return func(*script) behaviour { return b } }
 
 func outcomeTable() []cell {
-	huge := append(append([]byte{'"'}, bytes.Repeat([]byte{'x'}, 64<<20)...), '"')
 	limited := fmt.Sprintf(", timeout_ms: %d", timeout.Milliseconds())
 	definitely := outcome{run: run.StatusFailed, step: run.StatusStepFailed, code: run.ExecutionFailed}
 	again := definitely
@@ -82,7 +81,6 @@ func outcomeTable() []cell {
 		{name: "success in the grace of a timeout", does: always(untilCancelled(gives(`1`))), fields: limited, wait: time.Second, harmless: succeeded, write: succeeded},
 		{name: "invalid output", does: always(gives(`"text"`)), fields: ", output_schema: {type: integer}", harmless: badOutput, write: badOutput},
 		{name: "output that is no JSON", does: always(gives(`{"a":`)), harmless: badOutput, write: badOutput},
-		{name: "too large output", does: always(gives(string(huge))), harmless: badOutput, write: badOutput},
 		{name: "ignores its timeout", does: func(s *script) behaviour { return deaf(s.gate(), fails(errPlain)) }, fields: limited, wait: grace + time.Second, harmless: timedOut, write: unknown},
 		{name: "ignores its cancel", does: func(s *script) behaviour { return deaf(s.gate(), fails(errPlain)) }, cancel: true, wait: grace, harmless: cancelled, write: lost},
 		{name: "unknown is no error to continue with", does: always(fails(errPlain)), fields: ", failure: continue_with_error",
@@ -133,6 +131,16 @@ func (c cell) check(t *testing.T, w *world, effect string) {
 		t.Errorf("suspended as %s", v.Suspension.Kind)
 	}
 	w.listsDoubt(id, want.doubt)
+}
+
+// Sixty-four MiB are enough for one test.
+func TestOutcomeOfATooLargeOutput(t *testing.T) {
+	onMemory(t, func(t *testing.T, w *world) {
+		large := cell{harmless: badOutput, write: badOutput, does: always(func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Output: append(append([]byte{'"'}, bytes.Repeat([]byte{'x'}, 64<<20)...), '"')}, nil
+		})}
+		large.check(t, w, "write")
+	})
 }
 
 // listsDoubt fails the test unless listings with the filter show the run, or not.

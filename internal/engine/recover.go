@@ -51,7 +51,7 @@ func (e *Engine) recoverRow(ctx context.Context, row store.Listed) (*Recovered, 
 	if row.Owner.Alive {
 		return nil, nil
 	}
-	view, err := e.RecoverRun(ctx, row.ID)
+	view, err := e.recoverRun(ctx, row.ID)
 	var refusal *Error
 	switch {
 	case err == nil && view == nil:
@@ -68,6 +68,13 @@ func (e *Engine) recoverRow(ctx context.Context, row store.Listed) (*Recovered, 
 
 // RecoverRun does what Recover does for one run: nil if there is nothing to do.
 func (e *Engine) RecoverRun(ctx context.Context, runID string) (*run.View, error) {
+	if r, err := e.notRoot(ctx, runID, AnySession); r != nil || err != nil {
+		return nil, orError(r, err)
+	}
+	return e.recoverRun(ctx, runID)
+}
+
+func (e *Engine) recoverRun(ctx context.Context, runID string) (*run.View, error) {
 	l, err := e.load(ctx, runID, keepNothing)
 	if err != nil {
 		return nil, err

@@ -210,7 +210,7 @@ func (l *loaded) noStep(step string) *Error {
 
 // loadForAction reads a root run that something is to be done with.
 func (e *Engine) loadForAction(ctx context.Context, runID, session string) (*loaded, error) {
-	if r, err := e.notRoot(ctx, runID); r != nil || err != nil {
+	if r, err := e.notRoot(ctx, runID, session); r != nil || err != nil {
 		return nil, orError(r, err)
 	}
 	l, err := e.load(ctx, runID, keepNothing)

@@ -6,7 +6,6 @@ import (
 	"github.com/culm-dev/culm/internal/policy"
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/store"
-	"github.com/culm-dev/culm/workflow"
 )
 
 // RestartOptions say how a run is started anew.
@@ -23,15 +22,18 @@ type RestartOptions struct {
 // Restart starts a new run of the same pinned bundle and arguments, with a fresh
 // budget. A suspended old run is cancelled in the same commit.
 func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions) (*run.View, error) {
-	if r, err := e.notRoot(ctx, runID); r != nil || err != nil {
+	if r := e.closedRefusal(); r != nil {
+		return nil, r
+	}
+	if r, err := e.notRoot(ctx, runID, opts.Session); r != nil || err != nil {
 		return nil, orError(r, err)
 	}
 	l, err := e.load(ctx, runID, keepNothing)
 	if err != nil {
 		return nil, err
 	}
-	if r := l.restartRefusal(opts); r != nil {
-		return nil, r
+	if r, err := l.restartRefusal(ctx, opts); r != nil || err != nil {
+		return nil, orError(r, asError(err, runID))
 	}
 	p, err := e.prepareAgain(ctx, l, opts)
 	if err != nil {
@@ -53,8 +55,28 @@ func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions)
 	return e.launch(o)
 }
 
-func (l *loaded) restartRefusal(opts RestartOptions) *Error {
-	if l.damaged != "" && l.st.Last > 0 && l.st.RunID != "" {
+// restartRefusal is the first reason for which the run cannot be started anew. It
+// writes nothing.
+func (l *loaded) restartRefusal(ctx context.Context, opts RestartOptions) (*Error, error) {
+	if r := l.endRefusal(opts); r != nil {
+		return r, nil
+	}
+	if err := l.compile(ctx); err != nil {
+		return splitRefusal(err)
+	}
+	if err := l.e.preflight(&prepared{prog: l.prog, auth: l.authorityAgain(opts)}); err != nil {
+		return splitRefusal(err)
+	}
+	return l.e.withinCeilings(l.st.Budget), nil
+}
+
+func (l *loaded) authorityAgain(opts RestartOptions) run.Authority {
+	return policy.Merge(l.e.cfg.Authority, policy.Merge(l.st.Authority, opts.Authority))
+}
+
+// endRefusal refuses a restart while the old run neither has ended nor can be ended.
+func (l *loaded) endRefusal(opts RestartOptions) *Error {
+	if l.damaged != "" && l.st.RunID != "" && !l.hiddenFrom(opts.Session) {
 		return nil // what it was started with is still there
 	}
 	if r := l.readable(opts.Session); r != nil {
@@ -85,27 +107,16 @@ func (l *loaded) restartRefusal(opts RestartOptions) *Error {
 
 // prepareAgain makes a start of what the old run has pinned.
 func (e *Engine) prepareAgain(ctx context.Context, l *loaded, opts RestartOptions) (*prepared, error) {
-	bundle, err := l.bundle(ctx)
-	if err != nil {
-		return nil, asError(err, l.st.RunID)
-	}
-	prog, err := workflow.CompileBundle(bundle, l.pinnedSchemas)
-	if err != nil {
-		return nil, refuse(CodeBundleMismatch, "the pinned bundle does not compile here: %v", err)
-	}
 	args, err := newValues(e.store, l.st.RunID).raw(ctx, l.st.Args)
 	if err != nil {
 		return nil, asError(err, l.st.RunID)
 	}
 	p, err := e.prepare(ctx, Start{
-		Program: prog, Args: args, SessionID: l.st.SessionID, Labels: l.st.Labels,
-		Authority: policy.Merge(l.st.Authority, opts.Authority),
+		Program: l.prog, Args: args, SessionID: l.st.SessionID, Labels: l.st.Labels,
+		Authority: l.authorityAgain(opts),
 	})
 	if err != nil {
 		return nil, err
-	}
-	if r := e.withinCeilings(l.st.Budget); r != nil {
-		return nil, r
 	}
 	p.budget, p.restartedFrom, p.workspace = l.st.Budget, l.st.RunID, l.st.Workspace
 	return p, nil

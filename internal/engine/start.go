@@ -43,6 +43,9 @@ const AnySession = "*"
 
 // Start starts a run and returns once its running snapshot is durable.
 func (e *Engine) Start(ctx context.Context, s Start) (*run.View, error) {
+	if r := e.closedRefusal(); r != nil {
+		return nil, r
+	}
 	p, err := e.prepare(ctx, s)
 	if err != nil {
 		return nil, err

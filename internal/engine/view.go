@@ -33,8 +33,8 @@ func (e *Engine) Progress(ctx context.Context, runID string, opts ProgressOption
 	if err != nil {
 		return nil, err
 	}
-	if l.damaged == "" && !sessionMatches(opts.Session, l.st.SessionID) {
-		return nil, refuse(CodeNotFound, "there is no run %s", runID)
+	if l.hiddenFrom(opts.Session) {
+		return nil, noRun(runID)
 	}
 	v, err := l.view(ctx)
 	if err != nil || root == runID {
@@ -70,61 +70,6 @@ func (l *loaded) view(ctx context.Context) (*run.View, error) {
 	var err error
 	v.Actions, err = l.actions(ctx)
 	return v, err
-}
-
-// actions are what can be done with the run now, by the same predicates that the
-// calls use.
-func (l *loaded) actions(ctx context.Context) (map[string]*string, error) {
-	cont, err := l.continueRefusal(ctx, ContinueOptions{Session: AnySession})
-	if err != nil {
-		return nil, asError(err, l.head.Stream)
-	}
-	return map[string]*string{
-		"continue": code(cont),
-		"cancel":   code(l.cancelRefusal()),
-		"restart":  code(l.restartRefusal(RestartOptions{Session: AnySession})),
-		"resolve":  code(l.resolveRefusal()),
-		"recover":  code(l.recoverRefusal()),
-	}, nil
-}
-
-func code(r *Error) *string {
-	if r == nil {
-		return nil
-	}
-	return &r.Code
-}
-
-func (l *loaded) cancelRefusal() *Error {
-	if r := l.readable(AnySession); r != nil {
-		return r
-	}
-	if l.st.Status.Terminal() {
-		return terminalRefusal(l.st)
-	}
-	return nil
-}
-
-func (l *loaded) resolveRefusal() *Error {
-	switch r := l.cancelRefusal(); {
-	case r != nil:
-		return r
-	case l.st.Doubts == 0:
-		return refuse(CodeNotInDoubt, "no step is in doubt")
-	}
-	return nil
-}
-
-func (l *loaded) recoverRefusal() *Error {
-	switch r := l.cancelRefusal(); {
-	case r != nil:
-		return r
-	case l.head.Owner.Alive:
-		return refuse(CodeOwnedElsewhere, "its owner is alive")
-	case l.st.Status == run.StatusSuspended:
-		return refuse(CodeNotRunning, "it is suspended already")
-	}
-	return nil
 }
 
 // ownView is what the owner itself shows before it begins.

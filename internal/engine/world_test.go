@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -96,7 +97,9 @@ func (w *world) process(s *script, change ...func(*engine.Config)) *process {
 		w.t.Fatal(err)
 	}
 	p := &process{Engine: e, w: w, st: st, script: s}
-	w.scripts = append(w.scripts, s)
+	if !slices.Contains(w.scripts, s) {
+		w.scripts = append(w.scripts, s)
+	}
 	w.t.Cleanup(func() { p.end() })
 	return p
 }

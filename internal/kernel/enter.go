@@ -74,6 +74,17 @@ func (s *scope) set(name string, v Val) {
 	s.named[name] = v
 }
 
+// forget drops the outputs of nodes that are to be made anew.
+func (s *scope) forget(node *workflow.PlanNode) {
+	delete(s.named, node.ID)
+	if node.Type == workflow.MapNode || node.Type == workflow.RepeatNode {
+		return // what is below has scopes of its own
+	}
+	for _, child := range node.Children {
+		s.forget(child)
+	}
+}
+
 // childDone moves the parent on.
 func (m *Machine) childDone(p, child *frame, r result) {
 	if p.done {

@@ -112,8 +112,8 @@ func (m *Machine) syncNested(f *frame, rec *run.Step) {
 			return
 		}
 	}
-	if m.timeOut(f, rec) {
-		return
+	if f.node.Step.Def.TimeoutMS != nil {
+		m.timeOut(f, rec)
 	}
 	suspended := rec.Status == run.StatusStepSuspended
 	switch {
@@ -132,18 +132,17 @@ func (m *Machine) syncNested(f *frame, rec *run.Step) {
 }
 
 // timeOut cancels the inner plan of a workflow step once it was decided, durably,
-// that the timeout of its attempt passed. It reports whether that ended the plan.
-func (m *Machine) timeOut(f *frame, rec *run.Step) (ended bool) {
-	if f.inner != nil || f.timedOut != nil {
-		return false
-	}
+// that the timeout of its attempt passed.
+func (m *Machine) timeOut(f *frame, rec *run.Step) {
 	d, ok := m.st.Decisions[f.key()]
-	if !ok || d.Seq < rec.StartSeq {
-		return false
+	if !ok || d.Seq < rec.StartSeq || f.timedOut != nil {
+		return
 	}
 	f.timedOut = d.Failure
-	m.cancel(f.kids[0]) // may come back here through childDone
-	return f.inner != nil
+	if f.inner == nil {
+		m.cancel(f.kids[0]) // may come back here through childDone
+		m.unwant(f)
+	}
 }
 
 // syncTimeout watches the timeout of a workflow step's attempt.

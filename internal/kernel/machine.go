@@ -60,6 +60,9 @@ func (m *Machine) State() *run.State { return m.st }
 // Apply moves the machine on by one event. An event that the plan does not allow
 // here is an error: the journal contradicts itself.
 func (m *Machine) Apply(ev run.Event) error {
+	if err := m.allows(ev); err != nil {
+		return err
+	}
 	if err := m.st.Apply(ev); err != nil {
 		return err
 	}

@@ -107,9 +107,9 @@ func place(v kernel.Val) string {
 	case kernel.Null:
 		return "null"
 	case kernel.Stored:
-		return fmt.Sprintf("#%d", v.Value.Seq)
+		return fmt.Sprintf("$%d", v.Value.Seq)
 	case kernel.Element:
-		return fmt.Sprintf("#%d[%d]", v.Value.Seq, v.Index)
+		return fmt.Sprintf("$%d[%d]", v.Value.Seq, v.Index)
 	case kernel.FailureValue:
 		return "{error " + string(v.Failure.Code) + "}"
 	}

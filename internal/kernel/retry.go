@@ -20,6 +20,7 @@ func (m *Machine) enterRetry(f *frame) {
 	if r := m.st.Retries[f.key()]; r.Seq > outer {
 		f.pos = r.Round
 		f.reopen, f.due = r.Seq, r.Due
+		f.scope.forget(f.node)
 	}
 	m.enter(f, 0, f.node.Children[0], f.scope)
 }

@@ -2,6 +2,8 @@ package kernel_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +31,7 @@ func TestRandomWalks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWalker(t)
 		w.must(w.begin())
-		for range rapid.IntRange(0, 120).Draw(t, "steps") {
+		for range pick(t, "steps", 120) {
 			if w.over() {
 				break
 			}
@@ -48,11 +50,11 @@ type walker struct {
 }
 
 func newWalker(t *rapid.T) *walker {
-	c := randdef.Cases(randdef.Config{Depth: rapid.IntRange(1, 5).Draw(t, "depth")}).Draw(t, "case")
-	for _, def := range c.Bundle.Definitions {
-		for _, s := range def.Steps {
-			if s.Type != workflow.ToolStep && rapid.IntRange(0, 3).Draw(t, "timeout") == 3 {
-				ms := int64(rapid.IntRange(1, 20_000).Draw(t, "ms"))
+	c := randdef.Cases(randdef.Config{}).Filter(notTiny).Draw(t, "case")
+	for _, ref := range slices.Sorted(maps.Keys(c.Bundle.Definitions)) {
+		for _, s := range c.Bundle.Definitions[ref].Steps {
+			if s.Type != workflow.ToolStep && pick(t, "timeout", 4) == 3 {
+				ms := int64(1 + pick(t, "ms", 20_000))
 				s.TimeoutMS = &ms
 			}
 		}
@@ -61,7 +63,12 @@ func newWalker(t *rapid.T) *walker {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c)
 	}
-	return &walker{sim: newSim(prog), t: t, slots: rapid.IntRange(1, 4).Draw(t, "slots")}
+	return &walker{sim: newSim(prog), t: t, slots: 1 + pick(t, "slots", 4)}
+}
+
+// notTiny leaves out definitions in which nothing can meet anything.
+func notTiny(c *randdef.Case) bool {
+	return len(c.Bundle.Definitions[workflow.Ref(c.Bundle.RootID, c.Bundle.RootRevision)].Steps) > 3
 }
 
 func (w *walker) must(err error) {
@@ -102,7 +109,14 @@ func (w *walker) compare() {
 
 func (w *walker) over() bool { return w.state().Status.Terminal() }
 
-func (w *walker) pick(label string, n int) int { return rapid.IntRange(0, n-1).Draw(w.t, label) }
+func (w *walker) pick(label string, n int) int { return pick(w.t, label, n) }
+
+// pick draws one of n, 0 rather often and the others evenly: rapid's own ranges
+// lean towards the ends.
+func pick(t *rapid.T, label string, n int) int {
+	mixed := rapid.Uint32().Draw(t, label) * 0x9e3779b1
+	return int(mixed>>8) % n
+}
 
 // wander does one thing that may happen now.
 func (w *walker) wander() {
@@ -110,41 +124,41 @@ func (w *walker) wander() {
 		w.wanderAlone()
 		return
 	}
-	switch w.pick("what", 40) {
-	case 0:
-		w.record("", &run.CancelRequested{By: "someone"})
-	case 1:
-		if st := w.state(); st.Expired == nil && st.CancelRequested == "" {
-			w.record("", &run.Decided{Node: run.WallTimeNode, Failure: &run.Failure{Code: run.BudgetExceeded}})
-		}
-	case 2, 3:
+	switch what := w.pick("what", 200); {
+	case what < 80:
+		w.goOn()
+	case what < 155:
+		w.outcome()
+	case what < 170:
+		w.resolveOne()
+	case what < 190:
+		w.now = w.now.Add(time.Duration(w.pick("pass", 5000)) * time.Millisecond)
+		w.compare()
+	case what < 195:
 		w.giveUpEach(w.state().RecoverBodies())
-	case 4:
+	case what < 198:
 		if len(w.running()) == 0 {
 			w.giveUpEach(w.state().SuspendBodies(run.KindStopped))
 		}
-	case 5, 6, 7, 8, 9:
-		w.now = w.now.Add(time.Duration(w.pick("pass", 5000)) * time.Millisecond)
-		w.compare()
-	case 10, 11, 12:
-		w.resolveOne()
-	case 13, 14, 15, 16, 17, 18, 19, 20, 21, 22:
-		w.outcome()
+	case what == 198:
+		if st := w.state(); st.Expired == nil && st.CancelRequested == "" {
+			w.record("", &run.Decided{Node: run.WallTimeNode, Failure: &run.Failure{Code: run.BudgetExceeded}})
+		}
 	default:
-		w.goOn()
+		w.record("", &run.CancelRequested{By: "someone"})
 	}
 }
 
 // wanderAlone is what may happen to a run that nobody works on.
 func (w *walker) wanderAlone() {
-	switch w.pick("alone", 8) {
-	case 0:
-		w.record("", &run.CancelRequested{By: "someone"})
-	case 1, 2, 3:
-		w.resolveOne()
-	default:
+	switch alone := w.pick("alone", 20); {
+	case alone < 12:
 		w.restart()
 		return
+	case alone < 19:
+		w.resolveOne()
+	default:
+		w.record("", &run.CancelRequested{By: "someone"})
 	}
 	w.dueAlone()
 }
@@ -183,18 +197,18 @@ func (w *walker) resolveOne() {
 	}
 	body := &run.StepResolved{By: "someone"}
 	switch w.pick("verdict", 4) {
-	case 0:
-		body.Verdict = run.VerdictRerun
-	case 1:
+	case 0, 1:
+		body.Verdict, body.Output = run.VerdictSucceeded, run.Raw(`1`)
+	case 2:
 		body.Verdict, body.Failure = run.VerdictFailed, w.failure()
 	default:
-		body.Verdict, body.Output = run.VerdictSucceeded, run.Raw(`1`)
+		body.Verdict = run.VerdictRerun
 	}
 	w.record(doubts[w.pick("doubt", len(doubts))].ID, body)
 }
 
 func (w *walker) failure() *run.Failure {
-	return &run.Failure{Code: run.ExecutionFailed, Message: "no", Retryable: w.pick("retryable", 3) > 0}
+	return &run.Failure{Code: run.ExecutionFailed, Message: "no", Retryable: w.pick("hard", 4) < 3}
 }
 
 // outcome lets a call in flight come to something.
@@ -204,17 +218,17 @@ func (w *walker) outcome() {
 		return
 	}
 	st := calls[w.pick("call", len(calls))]
-	kind := 5
+	kind := 0
 	if !w.calm {
-		kind = w.pick("outcome", 9)
+		kind = w.pick("outcome", 20)
 	}
 	switch {
-	case kind == 0:
-		w.record(st.ID, &run.StepSuspended{Reason: string(run.OutcomeUnknown), InDoubt: true})
-	case kind < 4:
-		w.record(st.ID, &run.StepFailed{Failure: *w.failure()})
-	case kind == 4 && w.m.Dying(st.ID):
+	case kind > 10 && w.m.Dying(st.ID):
 		w.record(st.ID, &run.StepCancelled{})
+	case kind == 19:
+		w.record(st.ID, &run.StepSuspended{Reason: string(run.OutcomeUnknown), InDoubt: true})
+	case kind > 13:
+		w.record(st.ID, &run.StepFailed{Failure: *w.failure()})
 	default:
 		w.record(st.ID, &run.StepCompleted{Output: run.Raw(`1`)})
 	}
@@ -241,7 +255,7 @@ func (w *walker) goOn() bool {
 func (w *walker) act(a kernel.Action) (more bool) {
 	switch a.Do {
 	case kernel.Start:
-		if !w.calm && w.pick("cannot be entered", 12) == 11 {
+		if !w.calm && w.pick("cannot be entered", 20) == 19 {
 			w.record(a.StepID, &run.StepFailed{Failure: *w.failure()})
 			return false
 		}
@@ -252,7 +266,7 @@ func (w *walker) act(a kernel.Action) (more bool) {
 		w.record("", w.decide(a))
 		return false
 	case kernel.Reserve:
-		if !w.calm && w.pick("no budget", 8) == 7 {
+		if !w.calm && w.pick("no budget", 6) == 5 {
 			w.record("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: &run.Failure{Code: run.BudgetExceeded}})
 			return false
 		}
@@ -264,13 +278,13 @@ func (w *walker) act(a kernel.Action) (more bool) {
 func (w *walker) decide(a kernel.Action) *run.Decided {
 	d := &run.Decided{Node: a.Node, Scope: a.Scope}
 	switch {
-	case !w.calm && w.pick("cannot be decided", 16) == 15:
+	case !w.calm && w.pick("cannot be decided", 30) == 29:
 		d.Failure = &run.Failure{Code: run.ExpressionFailed}
 	case a.Plan.Type == workflow.MapNode:
 		d.Count = w.pick("items", 4)
 		d.Value = run.Raw(`[]`)
 	default:
-		d.Value = run.Raw(fmt.Sprint(w.pick("decision", 2) == 1))
+		d.Value = run.Raw(fmt.Sprint(w.pick("decision", 2) == 0))
 	}
 	return d
 }

@@ -123,7 +123,7 @@ func auditList(t *testing.T, s *sqlite.Store, note func(string, error, ...any)) 
 				note(what, nil, "missing")
 			}
 		}
-		note(fmt.Sprint("rows listed by ", q.Status), nil, len(found)+missing)
+		note(fmt.Sprint("rows listed by ", q.Status), err, len(found)+missing)
 	}
 }
 

@@ -33,6 +33,7 @@ func (w *writer) commit(group []*request) (touched []string, err error) {
 // anything, so nearly all that fail leave nothing to undo; savepoints, which
 // cost a third of a small commit, are for when one does.
 func (w *writer) transaction(group []*request, savepoints bool) (touched []string, err error) {
+	w.wal.look(w.conn)
 	if _, err := w.conn.exec(`BEGIN IMMEDIATE`); err != nil {
 		return nil, w.failed("begin commit", err)
 	}

@@ -53,10 +53,13 @@ func (s *Store) Read(ctx context.Context, stream string, after uint64, maxBytes 
 	}
 	j := &journal{ctx: ctx, after: after, maxBytes: maxBytes}
 	err := s.read(ctx, func(c *conn) (err error) {
-		if j.row, err = findStream(ctx, c, stream); err != nil || j.row == nil {
+		j.c = c
+		if j.row, err = findStream(ctx, c, stream); j.row == nil {
 			return err
 		}
-		j.c = c
+		if err != nil {
+			return j.salvage(err)
+		}
 		return j.read()
 	})
 	if err == nil && j.row == nil {
@@ -115,6 +118,38 @@ func (j *journal) read() error {
 		return j.damaged("its journal ends at event %d, its row says %d", j.last, j.row.last)
 	}
 	return nil
+}
+
+// salvage reads what verifies of a journal whose stream's row is damaged: each of
+// its commits vouches for the stream's name and for all commits before it. Where the
+// journal ends nobody knows, so that the damage is the result all the same.
+func (j *journal) salvage(damage error) error {
+	j.row.last = math.MaxUint64
+	size := 0
+	err := j.seek()
+	if err == nil {
+		err = eachCommit(j.ctx, j.c, j.row.id, j.last, func(c *commit) error {
+			events, err := j.verify(c)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				size += len(e)
+			}
+			if size >= j.maxBytes {
+				return errStop
+			}
+			return nil
+		})
+	}
+	var d *store.DamagedError
+	if err != nil && !errors.As(err, &d) {
+		return errors.Join(damage, err)
+	}
+	if errors.As(damage, &d) {
+		return j.damaged("%s", d.Reason)
+	}
+	return damage
 }
 
 // seek finds the commit before the first one to verify: the last one that holds
@@ -254,11 +289,16 @@ func (s *Store) Blob(ctx context.Context, stream, id string) ([]byte, error) {
 	var data []byte
 	err := s.read(ctx, func(c *conn) error {
 		row, err := findStream(ctx, c, stream)
-		if err != nil || row == nil {
+		if row == nil {
 			return err
 		}
-		data, err = readBlob(ctx, c, row, id)
-		return err
+		// A blob vouches for itself, even where its stream's row is damaged.
+		blob, berr := readBlob(ctx, c, row, id)
+		if berr != nil || blob == nil {
+			return errors.Join(err, berr)
+		}
+		data = blob
+		return nil
 	})
 	if err == nil && data == nil {
 		err = store.ErrNotFound

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"os"
 	"time"
 )
@@ -25,15 +24,16 @@ type wal struct {
 	// written estimates the bytes written since the last wake-up.
 	written int
 
-	// file is the log itself, opened when it is first made longer here, size what
-	// it measured when last looked at, grown how often it was longer than that.
-	file  *os.File
-	size  int64
-	grown int
+	room  int64 // estimate of what can be written before look is due
+	looks int
+	short bool  // the last look found the log near to growing
+	size  int64 // of the log's file, when it was last made longer
 }
 
 const (
 	walWakeBytes     = 2 << 20
+	walHeader        = 32
+	walFrame         = 4096 + 24
 	walChunk         = 256 << 10 // by so much the log is made longer at a time
 	walPrepared      = 5 << 20   // up to this length
 	walFrames        = 1000      // of 4 KiB; longer logs are checkpointed
@@ -53,42 +53,59 @@ func (w *writer) openWAL() (*wal, error) {
 	return l, nil
 }
 
-// makeRoom makes the log longer before it has to grow. A sync that follows a
-// write past the end of a file must write the file's new length as well, which
-// nearly doubles what a small commit costs; zeros written ahead spare all but
-// one in thirty commits that. To SQLite zeros after the last frame are what it
-// finds in any log that it has begun to write anew: not a frame.
+// look finds out, now and then, how far the log is from growing. A sync that
+// follows a write past the end of a file must write the file's new length as
+// well, which nearly doubles what a small commit costs; zeros written ahead spare
+// all but one in thirty commits that.
 //
-// The caller is in a write transaction, so nobody else changes the log. Failing
-// is no error: the commit will tell what is wrong with the disk.
-func (l *wal) makeRoom() {
-	if l.file == nil {
-		f, err := os.OpenFile(l.w.s.paths.db+"-wal", os.O_WRONLY, 0)
-		if err != nil {
-			return
-		}
-		l.file = f
+// It asks SQLite and not the file system: a stat of the log before each commit
+// was measured to cost a lone committer a sixth of its rate.
+func (l *wal) look(c *conn) {
+	if l.room > 0 {
+		return
 	}
-	info, err := l.file.Stat()
+	l.room = walChunk
+	if l.looks++; l.looks <= 2 { // a process that commits once or twice has no use for it
+		l.room = 1
+		return
+	}
+	frames, _, err := checkpoint(c, `PRAGMA wal_checkpoint(NOOP)`)
+	if err != nil || frames == 0 {
+		return
+	}
+	at := walHeader + frames*walFrame
+	l.short = l.size-at < walChunk/4 && l.size < walPrepared
+	if !l.short {
+		l.room = max(l.size-at-walChunk/4, walChunk)
+	}
+}
+
+// makeRoom makes the log longer if look found it short. To SQLite zeros after the
+// last frame are what it finds in any log that it has begun to write anew: not a
+// frame. The caller is in a write transaction, so nobody else changes the log.
+// Failing is no error: the commit will tell what is wrong with the disk.
+func (l *wal) makeRoom() {
+	if !l.short {
+		return
+	}
+	l.short = false
+	f, err := os.OpenFile(l.w.s.paths.db+"-wal", os.O_WRONLY, 0)
 	if err != nil {
 		return
 	}
-	longer := info.Size() > l.size
-	l.size = info.Size()
-	if !longer || l.size == 0 || l.size > walPrepared {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
 		return
 	}
-	// A process that commits once or twice has no use for it.
-	if l.grown++; l.grown <= 2 {
-		return
-	}
-	n, _ := l.file.WriteAt(make([]byte, walChunk), l.size)
-	l.size += int64(n)
+	n, _ := f.WriteAt(make([]byte, walChunk), info.Size())
+	l.size = info.Size() + int64(n)
 }
 
 // wrote counts what a group wrote and wakes the checkpointer when it is much.
 func (l *wal) wrote(bytes int) {
 	l.written += bytes
+	l.room -= int64(bytes)
 	if l.written < walWakeBytes {
 		return
 	}
@@ -108,17 +125,18 @@ func (l *wal) loop() {
 		case <-l.wake:
 			// A checkpoint that fails has cost nobody anything: the log stays
 			// longer, and a disk that fails will show in a commit.
-			_ = l.checkpoint()
+			_ = l.shorten()
 		}
 	}
 }
 
-func (l *wal) checkpoint() error {
-	frames, _, err := l.run(`PRAGMA wal_checkpoint(NOOP)`)
+// shorten checkpoints a log that is long.
+func (l *wal) shorten() error {
+	frames, _, err := checkpoint(l.conn, `PRAGMA wal_checkpoint(NOOP)`)
 	if err != nil || frames < walFrames {
 		return err
 	}
-	if _, _, err := l.run(`PRAGMA wal_checkpoint(PASSIVE)`); err != nil {
+	if _, _, err := checkpoint(l.conn, `PRAGMA wal_checkpoint(PASSIVE)`); err != nil {
 		return err
 	}
 	select {
@@ -133,17 +151,18 @@ func (l *wal) checkpoint() error {
 		return err
 	}
 	defer func() { _ = l.w.turnstile.leave() }()
-	frames, copied, err := l.run(`PRAGMA wal_checkpoint(PASSIVE)`)
-	if err != nil || frames > copied || frames*4096 < walTruncateBytes {
+	frames, copied, err := checkpoint(l.conn, `PRAGMA wal_checkpoint(PASSIVE)`)
+	if err != nil || frames > copied || frames*walFrame < walTruncateBytes {
 		return err
 	}
-	_, _, err = l.run(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	_, _, err = checkpoint(l.conn, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return err
 }
 
-// run runs a checkpoint and returns the frames in the log and those copied.
-func (l *wal) run(pragma string) (frames, copied int64, err error) {
-	err = l.conn.query(context.Background(), pragma, nil, func(v []driver.Value) error {
+// checkpoint runs one of SQLite's and returns the frames in the log and those
+// copied.
+func checkpoint(c *conn, pragma string) (frames, copied int64, err error) {
+	err = c.query(context.Background(), pragma, nil, func(v []driver.Value) error {
 		frames, _ = v[1].(int64)
 		copied, _ = v[2].(int64)
 		return nil
@@ -154,9 +173,5 @@ func (l *wal) run(pragma string) (frames, copied int64, err error) {
 func (l *wal) close() error {
 	close(l.stop)
 	<-l.done
-	err := l.conn.close()
-	if l.file != nil {
-		err = errors.Join(err, l.file.Close())
-	}
-	return err
+	return l.conn.close()
 }

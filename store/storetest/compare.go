@@ -17,13 +17,13 @@ func compare(want, got any) string {
 
 // matches is errors.Is, and for the error types of the port errors.As.
 func matches(err, want error) bool {
-	switch want.(type) {
+	switch want := want.(type) {
 	case *store.BudgetError:
 		var b *store.BudgetError
-		return errors.As(err, &b) && *b == *want.(*store.BudgetError)
+		return errors.As(err, &b) && *b == *want
 	case *store.KeyTakenError:
 		var k *store.KeyTakenError
-		return errors.As(err, &k) && errors.Is(err, store.ErrExists) && compare(want.(*store.KeyTakenError).Record, k.Record) == ""
+		return errors.As(err, &k) && errors.Is(err, store.ErrExists) && compare(want.Record, k.Record) == ""
 	}
 	return errors.Is(err, want)
 }

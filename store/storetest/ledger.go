@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -116,7 +115,7 @@ var blobTests = map[string]func(*env){
 		}
 	},
 	"ABlobSharesItsStreamsFirstCommit": func(e *env) {
-		data := []byte(fmt.Sprint("value"))
+		data := []byte("value")
 		b := batch(store.Append{Stream: "s", Create: true, Row: row("s"), Events: events(0, 1, "x")})
 		b.Blobs = []store.NewBlob{{Stream: "s", ID: store.BlobID(data), Data: data}}
 		b.Posts = []store.Post{{Stream: "s", ID: "m", Body: data}}

@@ -64,6 +64,14 @@ func (s *site) write(name, content string) {
 	}
 }
 
+// remove removes a file of the workspace.
+func (s *site) remove(name string) {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.work, name)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // has reports whether a file of the workspace exists and is not empty.
 func (s *site) has(name string) bool {
 	info, err := os.Stat(filepath.Join(s.work, name))

@@ -60,6 +60,11 @@ type report struct {
 // helper starts a helper process.
 func (s *site) helper(k task) *process {
 	s.t.Helper()
+	return s.launch("helper-"+string(k.Op), s.helperCommand(k))
+}
+
+func (s *site) helperCommand(k task) *exec.Cmd {
+	s.t.Helper()
 	k.Data, k.Effects = s.data, s.effects
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -71,7 +76,7 @@ func (s *site) helper(k task) *process {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = s.environment(taskVariable + "=" + string(text))
-	return s.launch("helper-"+string(k.Op), cmd)
+	return cmd
 }
 
 // dies runs a helper process that must die at its point, and reaps it.

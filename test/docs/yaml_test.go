@@ -1,0 +1,79 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/culm-dev/culm/internal/cli"
+	"github.com/culm-dev/culm/tool"
+	"github.com/culm-dev/culm/tool/builtin"
+	"github.com/culm-dev/culm/workflow"
+)
+
+// identity completes parts of definitions that the pages show.
+const identity = "workflow_schema: 1\nid: part\nrevision: 1\n"
+
+// YAML in the pages is a definition that compiles, or settings that are read.
+func TestYAML(t *testing.T) {
+	t.Parallel()
+	for _, b := range blocks(t, "yaml") {
+		if strings.HasPrefix(b.text, "# culm.yaml\n") {
+			checkSettings(t, b)
+			continue
+		}
+		text := b.text
+		if !strings.HasPrefix(text, "workflow_schema:") {
+			text = identity + text
+		}
+		src, err := workflow.Load(b.String(), []byte(text))
+		if err == nil {
+			_, err = workflow.Compile(src, nil, schemas(t))
+		}
+		if err != nil {
+			t.Errorf("%s: %v", b, err)
+		}
+	}
+}
+
+func schemas(t *testing.T) workflow.ToolSchemas {
+	t.Helper()
+	registry, err := tool.NewRegistry(builtin.Tools(builtin.Options{})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(name string) (input, output json.RawMessage, ok bool) {
+		spec, ok := registry.Spec(name)
+		return spec.Input, spec.Output, ok
+	}
+}
+
+func checkSettings(t *testing.T, b block) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "culm.yaml")
+	if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := culm("list", "--config", file, "--store", "memory:"); status != 0 {
+		t.Errorf("%s: exit status %d:\n%s", b, status, out)
+	}
+}
+
+// culm runs a command in this process.
+func culm(args ...string) (out string, status int) {
+	var b bytes.Buffer
+	status = cli.Main{
+		Args: args, Stdout: &b, Stderr: &b,
+		Env: func(name string) string {
+			if name == "HOME" {
+				return os.TempDir()
+			}
+			return ""
+		},
+	}.Run(context.Background())
+	return b.String(), status
+}
