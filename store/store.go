@@ -33,7 +33,8 @@ type Store interface {
 	// Errors: [ErrConflict] a wrong Expect; [ErrNotOwner] another owner or
 	// epoch; [ErrMailWaiting]; [ErrExists] a stream that exists or a key that
 	// is taken (with the record found in a [KeyTakenError]); [ErrMailConflict];
-	// [BudgetError]; [ErrNotFound]; [DamagedError]; [ErrPoisoned].
+	// [BudgetError]; [ErrNotFound]; [DamagedError]; [ErrTryAgain];
+	// [ErrPoisoned], after which this handle owns nothing any more.
 	Commit(ctx context.Context, b *Batch) error
 
 	// Read returns committed groups of events of a stream whose events have

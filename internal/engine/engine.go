@@ -24,6 +24,7 @@ type Engine struct {
 	loops  sync.WaitGroup // of owners
 
 	abandoned abandoned
+	programs  programs
 }
 
 // Open makes an engine over a store, which stays the caller's to close, after

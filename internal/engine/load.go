@@ -151,21 +151,6 @@ func (l *loaded) fill(ctx context.Context, ev *run.Event) error {
 	})
 }
 
-// bundle reads the pinned bundle and checks it against the pinned hash.
-func (l *loaded) bundle(ctx context.Context) (*workflow.Bundle, error) {
-	raw, err := l.bundleBytes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bundle, err := workflow.ParseBundle(raw)
-	if err != nil {
-		return nil, refuse(CodeBundleMismatch, "the pinned bundle cannot be read: %v", err)
-	}
-	if got := canon.Hash(raw); got != l.st.BundleHash {
-		return nil, refuse(CodeBundleMismatch, "the pinned bundle has the hash %s, and the run was started with %s", got, l.st.BundleHash)
-	}
-	return bundle, nil
-}
 
 func (l *loaded) bundleBytes(ctx context.Context) (run.Raw, error) {
 	if l.st.Bundle.Raw != nil {
@@ -202,20 +187,32 @@ func (l *loaded) walk(ctx context.Context) (err error) {
 	return nil
 }
 
-// compile compiles the pinned bundle.
+// compile checks the pinned bundle against the pinned hash and compiles it.
 func (l *loaded) compile(ctx context.Context) error {
 	if l.prog != nil {
 		return nil
 	}
-	bundle, err := l.bundle(ctx)
+	raw, err := l.bundleBytes(ctx)
 	if err != nil {
 		return asError(err, l.head.Stream)
+	}
+	if got := canon.Hash(raw); got != l.st.BundleHash {
+		return refuse(CodeBundleMismatch, "the pinned bundle has the hash %s, and the run was started with %s", got, l.st.BundleHash)
+	}
+	key := l.programKey()
+	if l.prog = l.e.programs.get(key); l.prog != nil {
+		return nil
+	}
+	bundle, err := workflow.ParseBundle(raw)
+	if err != nil {
+		return refuse(CodeBundleMismatch, "the pinned bundle cannot be read: %v", err)
 	}
 	prog, err := workflow.CompileBundle(bundle, l.pinnedSchemas)
 	if err != nil {
 		return refuse(CodeBundleMismatch, "the pinned bundle does not compile here: %v", err)
 	}
 	l.prog = prog
+	l.e.programs.put(key, prog)
 	return nil
 }
 

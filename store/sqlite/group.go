@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/culm-dev/culm/store"
 )
 
 // errStale says that a row changed since this handle remembered it: mail came
@@ -81,6 +83,8 @@ func (w *writer) failed(what string, err error) error {
 		return nil
 	case poisons(err):
 		return w.s.setPoison(fmt.Errorf("%s: %w", what, err))
+	case passes(err):
+		return fmt.Errorf("%s: %w: %w", what, store.ErrTryAgain, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
@@ -89,15 +93,19 @@ func (w *writer) failed(what string, err error) error {
 // have left nothing behind: the record that ends a commit is the last one
 // written, and SQLite reports these before it or about it.
 func (w *writer) unclear(err error) error {
-	recovers := primary(err) == codeFull || primary(err) == codeBusy
+	recovers := passes(err)
 	if _, rerr := w.conn.exec(`ROLLBACK`); rerr != nil && primary(rerr) != codeError {
 		recovers = false
 	}
 	if recovers {
-		return fmt.Errorf("commit: %w", err)
+		return fmt.Errorf("commit: %w: %w", store.ErrTryAgain, err)
 	}
 	return w.s.setPoison(fmt.Errorf("commit: %w", err))
 }
+
+// passes tells the errors that leave nothing behind and may be gone later: a
+// full disk, and a lock.
+func passes(err error) bool { return primary(err) == codeFull || primary(err) == codeBusy }
 
 // keep remembers the rows of owned streams as committed.
 func (w *writer) keep(t *txn) {

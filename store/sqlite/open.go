@@ -132,13 +132,16 @@ func (s *Store) poisoned() error {
 	return s.state.poison
 }
 
+// setPoison ends this handle's commits, and with them its ownership: others may
+// take over what it can no longer work on.
 func (s *Store) setPoison(cause error) error {
 	s.state.Lock()
-	defer s.state.Unlock()
 	if s.state.poison == nil {
 		s.state.poison = fmt.Errorf("%w: %w", store.ErrPoisoned, cause)
 	}
-	return s.state.poison
+	poison := s.state.poison
+	s.state.Unlock()
+	return errors.Join(poison, s.locks.close())
 }
 
 // noteDamage remembers damage that was found in a journal, for Head to tell.

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/internal/proc"
+	"github.com/culm-dev/culm/store"
 )
 
 // errBusy: another process held the database for longer than we wait.
-var errBusy = errors.New("another process holds the database")
+var errBusy = fmt.Errorf("another process holds the database: %w", store.ErrTryAgain)
 
 // turnstile orders the writers of all processes. SQLite's own lock is taken by
 // whoever happens to ask at the right moment, which starves a process whose

@@ -9,7 +9,7 @@ import (
 
 // watches tells whoever watches a stream that it changed: at once for commits
 // of this handle, by polling for those of others. The one goroutine that polls
-// lives while there are watchers.
+// lives while there are watchers, and a little longer: runs come and go.
 type watches struct {
 	s       *Store
 	mu      sync.Mutex
@@ -44,22 +44,35 @@ func (s *Store) Watch(stream string) (<-chan struct{}, func()) {
 	return ch, sync.OnceFunc(func() { w.stop(stream, ch) })
 }
 
-// stop ends one watch, and with the last one the polling.
+// stop ends one watch.
 func (w *watches) stop(stream string, ch chan struct{}) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	delete(w.streams[stream], ch)
 	if len(w.streams[stream]) == 0 {
 		delete(w.streams, stream)
 	}
 	w.count--
-	var idle *poller
-	if w.count == 0 {
-		idle, w.poller = w.poller, nil
+}
+
+// lingerPolls is how many looks the poller leaves out before it ends for want of
+// watchers.
+const lingerPolls = 20
+
+// watched tells the poller whether to look; once it was not for long enough, the
+// poller is to end.
+func (w *watches) watched(p *poller) (look, end bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count > 0 {
+		p.unwatched = 0
+		return true, false
 	}
-	w.mu.Unlock()
-	if idle != nil {
-		idle.close()
+	p.unwatched++
+	if p.unwatched > lingerPolls && w.poller == p {
+		w.poller = nil
 	}
+	return false, w.poller != p
 }
 
 func (w *watches) close() {
@@ -109,6 +122,10 @@ type poller struct {
 	stop context.CancelFunc
 	done chan struct{}
 
+	// unwatched counts the looks left out since there were watchers; it belongs
+	// to watches.mu.
+	unwatched int
+
 	conn    *conn
 	version int64 // PRAGMA data_version, which every commit of another connection changes
 	commits int64 // greatest commits.id seen
@@ -131,13 +148,21 @@ func (p *poller) loop(ctx context.Context) {
 	defer close(p.done)
 	tick := time.NewTicker(p.s.opt.PollInterval)
 	defer tick.Stop()
+	defer func() {
+		if p.conn != nil {
+			_ = p.conn.close()
+		}
+	}()
 	for {
-		p.poll()
+		look, end := p.s.watches.watched(p)
+		if end {
+			return
+		}
+		if look {
+			p.poll()
+		}
 		select {
 		case <-ctx.Done():
-			if p.conn != nil {
-				_ = p.conn.close()
-			}
 			return
 		case <-tick.C:
 		}

@@ -106,8 +106,8 @@ func competing(ctx context.Context, engine *culm.Engine) (share, error) {
 }
 
 // TestEightProcessesShareADataDirectory: all of them get on. How long a commit waits
-// is asserted only in a campaign of a minute or more, on a machine that does nothing
-// else.
+// is asserted only in a campaign of a minute or more, without the race detector, and
+// on a machine that does nothing else: the test runs alone.
 func TestEightProcessesShareADataDirectory(t *testing.T) {
 	seconds := number(t, "CULM_FAIR_SECONDS", 8)
 	s := newSite(t)
@@ -137,7 +137,7 @@ func TestEightProcessesShareADataDirectory(t *testing.T) {
 		if mine.Runs == 0 {
 			t.Errorf("process %d came to nothing", i)
 		}
-		if seconds >= 60 && mine.Longest > time.Second {
+		if seconds >= 60 && !slowed && mine.Longest > time.Second {
 			t.Errorf("process %d waited %s for a commit", i, mine.Longest)
 		}
 	}
