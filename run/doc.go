@@ -7,7 +7,9 @@
 //
 //   - event.go, event_*.go: the events, one file per family
 //   - codec.go: an event is one line of JSON, strictly decoded
-//   - state.go, apply_*.go: the fold
+//   - state.go, apply.go, apply_step.go: the fold
+//   - clock.go, waits.go: how much wall time is left, and what wakes the run
+//   - checkpoint.go: a state written down, so that a fold need not begin anew
 //   - snapshot.go: the API's form, JSON names and all
 //   - recover.go: what marks the work of a dead owner as suspended
 package run

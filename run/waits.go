@@ -2,6 +2,7 @@ package run
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -47,10 +48,6 @@ func (w *waitIndex) remove(id string) {
 	delete(w.open, id)
 	if deadline.IsZero() {
 		w.endless--
-		return
-	}
-	if len(w.first.entries)+len(w.last.entries) > 4*len(w.open)+16 {
-		*w = *newWaitIndex(w.open)
 		return
 	}
 	w.first.trim(w.open)
@@ -105,13 +102,17 @@ func (h *waitHeap) top() time.Time {
 	return h.entries[0].deadline
 }
 
-// trim drops what is over from the top.
+// trim drops what is over: at the top always, elsewhere when it is the larger part.
 func (h *waitHeap) trim(open map[string]time.Time) {
-	for len(h.entries) > 0 {
-		e := h.entries[0]
-		if deadline, ok := open[e.id]; ok && deadline.Equal(e.deadline) {
-			return
-		}
+	over := func(e waitEntry) bool {
+		deadline, ok := open[e.id]
+		return !ok || !deadline.Equal(e.deadline)
+	}
+	if len(h.entries) > 2*len(open)+8 {
+		h.entries = slices.DeleteFunc(h.entries, over)
+		heap.Init(h)
+	}
+	for len(h.entries) > 0 && over(h.entries[0]) {
 		heap.Pop(h)
 	}
 }

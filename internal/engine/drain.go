@@ -6,20 +6,47 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
 )
 
 // drain ends an ownership that broke: calls in flight are cancelled and awaited
 // for their grace, and what they came to is recorded if the store still takes it.
 func (o *owner) drain(ctx context.Context, cause error) {
 	outs := o.awaitCalls()
+	message := ""
 	var broke *panicked
-	if !errors.As(cause, &broke) {
-		return // the store refused: nothing more can be recorded by this owner
+	if errors.As(cause, &broke) {
+		message = broke.message
 	}
-	err := o.guarded(func() error { return o.recordDrained(ctx, outs, broke.message) })
-	if err != nil {
-		o.e.cfg.Logger.Error("run could not be suspended", "run", o.id, "error", err)
+	for pause := firstPause; !hopeless(cause); pause = min(2*pause, longestPause) {
+		cause = o.guarded(func() error { return o.recordDrained(ctx, outs, message) })
+		if cause == nil {
+			return
+		}
+		o.e.cfg.Logger.Error("run could not be suspended", "run", o.id, "error", cause)
+		if errors.As(cause, &broke) || o.asked() != haltNo {
+			return
+		}
+		timer := time.NewTimer(pause)
+		select { // a full disk is emptied some day; until then the run has an owner, and says so
+		case <-timer.C:
+		case <-o.wake:
+		}
+		timer.Stop()
 	}
+}
+
+// Pauses between attempts to record that a run was given up.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// hopeless reports whether this owner can record nothing any more.
+func hopeless(err error) bool {
+	var damaged *store.DamagedError
+	return errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrPoisoned) || errors.Is(err, store.ErrNotOwner) ||
+		errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) || errors.As(err, &damaged)
 }
 
 // awaitCalls cancels the calls in flight and collects what they came to.
@@ -74,6 +101,9 @@ func (o *owner) recordDrained(ctx context.Context, outs []outcome, message strin
 		if err := o.settleCall(out); err != nil {
 			return err
 		}
+	}
+	if err := o.commit(ctx); err != nil {
+		return err
 	}
 	if err := o.suspend(run.KindRecovery, message); err != nil {
 		return err

@@ -151,7 +151,6 @@ func (l *loaded) fill(ctx context.Context, ev *run.Event) error {
 	})
 }
 
-
 func (l *loaded) bundleBytes(ctx context.Context) (run.Raw, error) {
 	if l.st.Bundle.Raw != nil {
 		return l.st.Bundle.Raw, nil

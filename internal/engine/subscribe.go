@@ -48,6 +48,9 @@ func (e *Engine) Subscribe(ctx context.Context, runID string, since uint64) iter
 				since = last
 				continue
 			}
+			if e.endedBefore(ctx, root, since) {
+				return
+			}
 			select {
 			case <-changed:
 			case <-ctx.Done():
@@ -56,6 +59,13 @@ func (e *Engine) Subscribe(ctx context.Context, runID string, since uint64) iter
 			}
 		}
 	}
+}
+
+// endedBefore reports whether the run's end is not after since: whoever asks on
+// from the end on is told at once that nothing comes.
+func (e *Engine) endedBefore(ctx context.Context, runID string, since uint64) bool {
+	head, err := e.store.Head(ctx, runID)
+	return err == nil && head.Last <= since && run.Status(head.Row.Status).Terminal()
 }
 
 // onlyNested passes on the events of one nested run.

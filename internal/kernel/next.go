@@ -85,6 +85,9 @@ func (m *Machine) Due(now time.Time) []Action {
 	return acts
 }
 
+// page is how much Next gives of what takes no slot.
+const page = 256
+
 // Next gives what may be recorded and entered now, with at most slots steps that
 // take one. They may be done in their order, up to and including the first after
 // which more is known than now: a Decide, Reserve, Expire, Finish or Cancel, or a
@@ -101,9 +104,10 @@ func (m *Machine) Next(now time.Time, slots int) []Action {
 	if ends := m.ends.first(1); len(ends) > 0 {
 		acts = append(acts, m.action(ends[0]))
 	}
+	most := len(acts) + page
 	m.others.each(func(f *frame) bool {
 		acts = append(acts, m.action(f))
-		return f.want != wantDecide && f.want != wantRetry && f.want != wantExpire
+		return len(acts) < most && f.want != wantDecide && f.want != wantRetry && f.want != wantExpire
 	})
 	for _, f := range m.calls.first(slots) {
 		acts = append(acts, m.action(f))

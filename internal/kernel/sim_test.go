@@ -146,19 +146,6 @@ func (s *sim) finish(a kernel.Action) error {
 	return s.emit(a.StepID, &run.StepCompleted{Output: run.Raw(`"done"`)})
 }
 
-// settle records all that is due.
-func (s *sim) settle() error {
-	for {
-		due := s.m.Due(s.now)
-		if len(due) == 0 {
-			return nil
-		}
-		if err := s.do(due[0]); err != nil {
-			return err
-		}
-	}
-}
-
 // giveUp suspends the run, as its living owner does or as recovering a dead one's.
 func (s *sim) giveUp(bodies []run.Event) error {
 	for _, ev := range bodies {

@@ -131,21 +131,10 @@ func (s *site) wantTimes(want map[string]int) {
 func (s *site) journals() []checker.Journal {
 	s.t.Helper()
 	journals, err := checker.ReadSQLite(s.data)
-	if err != nil && s.unmade() {
-		return nil
-	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return journals
-}
-
-// unmade reports whether the database is there and has no tables yet.
-func (s *site) unmade() bool {
-	s.t.Helper()
-	db := s.database("ro")
-	defer db.Close()
-	return len(s.column(db, `SELECT name FROM sqlite_schema`)) == 0
 }
 
 // journal is the journal of a run; of the only one if run is "".

@@ -15,7 +15,7 @@ import (
 
 // ReadSQLite reads every run's journal of a data directory: what culm.db in it
 // holds, with plain SQL and a connection that cannot write. A directory without a
-// database has no runs.
+// database has no runs, and a database whose tables are still to be made neither.
 func ReadSQLite(dir string) ([]Journal, error) {
 	path, err := filepath.Abs(filepath.Join(dir, "culm.db"))
 	if err != nil {
@@ -43,6 +43,10 @@ func ReadSQLite(dir string) ([]Journal, error) {
 }
 
 func readJournals(tx *sql.Tx) ([]Journal, error) {
+	var made bool
+	if err := tx.QueryRow(`SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'streams'`).Scan(&made); err != nil || !made {
+		return nil, err
+	}
 	rows, err := tx.Query(`
 		SELECT s.name, c.events FROM streams s JOIN commits c ON c.stream = s.id
 		WHERE s.kind = 'run' ORDER BY s.id, c.first`)
