@@ -71,6 +71,7 @@ func TestExpiry(t *testing.T) {
 		{"a sleep beside a call", []fact{wait("nap", 1), until("nap", 30), enter("a", 1)}, 60},
 		{"a sleep that should be over by now", []fact{wait("nap", 1), until("nap", 5)}, 65},
 		{"a wait without an end", []fact{wait("w", 1), {step: "w", body: &run.WaitSet{}}}, never},
+		{"a wait without an end that is over", []fact{wait("w", 1), {step: "w", body: &run.WaitSet{}}, completed("w"), wait("nap", 1), until("nap", 30)}, 90},
 		{"a doubt", []fact{enter("a", 1), doubted("a")}, never},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -87,6 +87,9 @@ func (a *argumentCheck) typed(have schema.TypeSet, want *schema.Schema, at strin
 	if want.MayBe(have) {
 		return true
 	}
+	if have == 0 {
+		return false // there is no such value, which was said where it is referred to
+	}
 	a.errorAt(a.wrongType, at, "%s does not take %s here", a.callee, have).Expected = want.Types().String()
 	return false
 }

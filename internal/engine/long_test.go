@@ -89,7 +89,6 @@ func longRun(t *testing.T, output func(i int) any) *meter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close(context.Background()) })
 	def := fmt.Sprintf(`
 workflow_schema: 1
 id: long
@@ -109,6 +108,9 @@ output: {from: literal, value: done}
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	head, err := m.Head(t.Context(), v.RunID)
 	if err != nil || head.Row.Status != string(run.StatusSucceeded) {

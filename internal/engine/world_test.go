@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,10 @@ type world struct {
 	// forged: journals were written by hand, and need not be good.
 	forged  bool
 	scripts []*script
+
+	once     sync.Once
+	onlooker store.Store
+	looks    *engine.Engine
 }
 
 // onWorlds runs a test on every kind of store, each in a synctest bubble, so that
@@ -51,6 +56,7 @@ func onMemory(t *testing.T, f func(t *testing.T, w *world)) {
 
 func begin(t *testing.T, kind func(t *testing.T) *world, f func(t *testing.T, w *world)) {
 	w := kind(t)
+	t.Cleanup(w.leave)
 	t.Cleanup(w.examine)
 	f(t, w)
 }
@@ -157,17 +163,28 @@ func (p *process) recover() []engine.Recovered {
 	return rec
 }
 
-// look reads with a handle of its own, which it closes.
+// look reads with a handle that nothing is done with.
 func (w *world) look(f func(e *engine.Engine, st store.Store)) {
 	w.t.Helper()
-	st := w.open()
-	defer st.Close()
-	e, err := engine.Open(context.Background(), st, engine.Config{Tools: newScript().tools(), Authority: everything()})
-	if err != nil {
-		w.t.Fatal(err)
+	w.once.Do(func() {
+		w.onlooker = w.open()
+		e, err := engine.Open(context.Background(), w.onlooker, engine.Config{Tools: newScript().tools(), Authority: everything()})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.looks = e
+	})
+	f(w.looks, w.onlooker)
+}
+
+// leave closes it.
+func (w *world) leave() {
+	if w.looks == nil {
+		return
 	}
-	defer e.Close(context.Background())
-	f(e, st)
+	if err := errors.Join(w.looks.Close(context.Background()), w.onlooker.Close()); err != nil {
+		w.t.Error(err)
+	}
 }
 
 // view is the run with its values, as an onlooker sees it.

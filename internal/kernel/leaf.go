@@ -215,7 +215,7 @@ func (m *Machine) skipLeaves(f *frame, node *workflow.PlanNode, reason string) {
 	switch node.Type {
 	case workflow.StepNode:
 		id := f.scope.instance(node.Step.Def.ID)
-		if rec := m.st.Steps[id]; rec == nil || (rec.Status != run.StatusStepSkipped && rec.Status.Ended() && rec.LastSeq < f.reopen && rec.Status != run.StatusStepSucceeded) {
+		if m.st.Steps[id] == nil { // else it was skipped in an earlier round
 			m.skips.add(skip{id: id, reason: reason})
 		}
 	case workflow.MapNode, workflow.RepeatNode:

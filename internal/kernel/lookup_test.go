@@ -2,9 +2,11 @@ package kernel_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/workflow"
 )
 
@@ -55,6 +57,44 @@ func load(t *testing.T, id, text string) *workflow.Source {
 		t.Fatal(err)
 	}
 	return src
+}
+
+// TestNextGivesNotAllAtOnce: of thousands of steps that take no slot it gives some,
+// and the others when it is asked again.
+func TestNextGivesNotAllAtOnce(t *testing.T) {
+	t.Parallel()
+	root := load(t, "root", `
+steps: [{id: nap, type: sleep, duration_ms: 1}]
+plan: {map: {from: literal, value: []}, as: i, do: nap}
+`)
+	prog, err := workflow.Compile(root, workflow.NewSnapshot(root), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSim(prog)
+	if err := s.begin(); err != nil {
+		t.Fatal(err)
+	}
+	const items = 2000
+	a := s.m.Next(s.now, 0)[0]
+	if err := s.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Value: run.Raw("[]"), Count: items}); err != nil {
+		t.Fatal(err)
+	}
+	entered := 0
+	for acts := s.m.Next(s.now, 0); len(acts) > 0; acts = s.m.Next(s.now, 0) {
+		if len(acts) > items/4 {
+			t.Fatalf("%d actions at once", len(acts))
+		}
+		for _, a := range acts {
+			if err := s.start(a.StepID, a.Step, "", time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			entered++
+		}
+	}
+	if entered != items {
+		t.Errorf("%d of %d entered", entered, items)
+	}
 }
 
 // TestSlots: calls wait for a slot in the order of the plan; other steps take none.

@@ -144,6 +144,7 @@ func (s *script) rewind(events int) {
 //	cancel-run, expire-run, recover, stop, end
 //	continue [EFFECT..]        with reruns permitted
 //	wait DURATION
+//	due                        what has to be recorded at once
 //	see PLACE args|step|previous|item [NAME]
 func (s *script) perform(verb string, args []string) error {
 	switch verb {
@@ -151,6 +152,11 @@ func (s *script) perform(verb string, args []string) error {
 		return nil
 	case "see":
 		return s.see(args)
+	case "due":
+		for _, a := range s.m.Due(s.now) {
+			s.say("due: %s", s.carried(describe(a)))
+		}
+		return nil
 	case "decide", "refuse":
 		return s.decide(args[0], args[1:])
 	case "resolve":

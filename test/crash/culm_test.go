@@ -55,6 +55,7 @@ func (s *site) workflow(name, text, beside string) {
 	quoted := strconv.Quote(effect)
 	text = strings.ReplaceAll(text, "shell: EFFECT", "shell: "+quoted)
 	s.write(name, strings.NewReplacer("EFFECT", effect, "BESIDE", beside).Replace(text))
+	s.t.Cleanup(s.letGo) // nothing waits for ever for a test that failed
 }
 
 // charging starts the charge, and returns when its middle step is at work.
@@ -87,7 +88,7 @@ func (s *site) pid(file string) int {
 	return pid
 }
 
-// stop ends a process by hand if the test did not get to that.
+// sweep kills processes of steps that outlive the test because it failed.
 func (s *site) sweep(pids ...int) {
 	s.t.Cleanup(func() {
 		for _, pid := range pids {

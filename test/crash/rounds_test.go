@@ -43,7 +43,7 @@ func TestInvariant7_KilledAtARandomMoment(t *testing.T) {
 				case 0:
 					round.shape(shape{})
 				case 1:
-					round.culm()
+					round.programs()
 				default:
 					round.shape(randomShape(t, r))
 				}

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -229,6 +230,26 @@ func TestBudgets(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/definition.md, Budgets (-code +page):\n%s", diff)
+	}
+}
+
+// Every field of a definition stands in the page about it.
+func TestEveryFieldIsDocumented(t *testing.T) {
+	t.Parallel()
+	page := withoutBlocks(read(t, "docs/definition.md"))
+	documented := map[string]bool{}
+	for _, word := range regexp.MustCompile(`[a-z_]+`).FindAllString(strings.Join(regexp.MustCompile("`[^`]+`").FindAllString(page, -1), " "), -1) {
+		documented[word] = true
+	}
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[workflow.Definition](), reflect.TypeFor[workflow.Step](), reflect.TypeFor[workflow.Node](), reflect.TypeFor[workflow.Budgets](),
+	} {
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			if name != "" && !documented[name] {
+				t.Errorf("docs/definition.md does not have the field %s of a %s", name, of.Name())
+			}
+		}
 	}
 }
 

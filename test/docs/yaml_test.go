@@ -30,12 +30,28 @@ func TestYAML(t *testing.T) {
 		if !strings.HasPrefix(text, "workflow_schema:") {
 			text = identity + text
 		}
-		src, err := workflow.Load(b.String(), []byte(text))
-		if err == nil {
-			_, err = workflow.Compile(src, nil, schemas(t))
+		checkDefinition(t, b, text)
+	}
+}
+
+func checkDefinition(t *testing.T, b block, text string) {
+	t.Helper()
+	known := schemas(t)
+	src, err := workflow.Load(b.String(), []byte(text))
+	var program *workflow.Program
+	if err == nil {
+		program, err = workflow.Compile(src, nil, known)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", b, err)
+		return
+	}
+	for _, step := range program.Root.Def.Steps {
+		if step.Type != workflow.ToolStep {
+			continue
 		}
-		if err != nil {
-			t.Errorf("%s: %v", b, err)
+		if _, _, ok := known(step.Tool); !ok {
+			t.Errorf("%s: there is no tool %s", b, step.Tool)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -48,33 +49,42 @@ func TestCrashDemoKilledInItsSleep(t *testing.T) {
 	}
 }
 
-// Killed in an effect, it waits for a verdict, and then goes on.
+// Killed in an effect, it waits for a verdict; that nothing was charged ends it.
 func TestCrashDemoKilledInAnEffect(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	slow := append(demo(t, "1"), "-a", "pace=600")
-	s.killAt("step_started charge@root[0]", slow...)
+	s.killAt("step_started charge@root[0]", append(demo(t, "1"), "-a", "pace=600", "-a", `orders=["anna"]`)...)
 	run := s.onlyRun()
-	refused := s.command(binary, "continue", run)
-	out, err := refused.CombinedOutput()
-	if refused.ProcessState == nil || refused.ProcessState.ExitCode() != 5 || !strings.Contains(string(out), "error[step_in_doubt]") {
-		t.Fatalf("continue: %v\n%s", err, out)
+	s.refused(5, "error[step_in_doubt]", "continue", run)
+	s.refused(5, "error[step_in_doubt]", "continue", run)
+	if n := s.effects(); n > 1 {
+		t.Errorf("there are %d effects", n)
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, "crash-demo.log")); err == nil && s.effects() > 1 {
-		t.Errorf("there are %d effects", s.effects())
+	s.culm("resolve", run, "charge:0", "--force", "--fail", "nobody was charged")
+	if shown := s.culm("show", run); !strings.Contains(shown, "nobody was charged") {
+		t.Errorf("the run does not say why it failed:\n%s", shown)
 	}
-	s.culm("resolve", run, "charge:0", "--fail", "nobody charged anna")
-	failed := s.command(binary, "continue", run)
-	out, err = failed.CombinedOutput()
-	if failed.ProcessState.ExitCode() != 1 && !strings.Contains(string(out), "terminal") {
-		t.Errorf("continue after a failure: %v\n%s", err, out)
+	s.refused(5, "error[terminal]", "continue", run) // the last verdict ended it
+	if n := s.effects(); n > 1 {
+		t.Errorf("there are %d effects", n)
 	}
 }
 
+// refused runs a culm command that must exit so, and say that.
+func (s *shell) refused(status int, said string, args ...string) {
+	s.t.Helper()
+	cmd := s.command(binary, args...)
+	out, err := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != status || !strings.Contains(string(out), said) {
+		s.t.Errorf("culm %v: exit status %d (%v), want %d and %q:\n%s", args, got, err, status, said, out)
+	}
+}
+
+// effects counts what the demo did.
 func (s *shell) effects() int {
 	s.t.Helper()
 	log, err := os.ReadFile(filepath.Join(s.dir, "crash-demo.log"))
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.t.Fatal(err)
 	}
 	return strings.Count(string(log), "\n")

@@ -3,11 +3,13 @@ package examples_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // binary is the culm that the tests run.
@@ -44,7 +46,9 @@ func newShell(t *testing.T) *shell {
 }
 
 func (s *shell) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	s.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "CULM_DATA="+s.data, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org")

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // ReadSQLite reads every run's journal of a data directory: what culm.db in it
@@ -36,10 +37,20 @@ func ReadSQLite(dir string) ([]Journal, error) {
 	}
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	journals, err := readJournals(tx)
+	if unmade(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read journals of %s: %w", path, err)
 	}
 	return journals, nil
+}
+
+// unmade tells the error of a database whose maker died before it was in WAL mode:
+// its first bytes are still to be rolled back, which a reader must not do.
+func unmade(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK
 }
 
 func readJournals(tx *sql.Tx) ([]Journal, error) {
