@@ -16,6 +16,7 @@ import (
 
 // jsonReader reads a JSON document into a tree with positions.
 type jsonReader struct {
+	last   struct{ offset, col int } // see column; col 0 until it is known
 	data   []byte
 	dec    *jsontext.Decoder
 	report *report
@@ -159,12 +160,24 @@ func (j *jsonReader) place(offset, n int) span {
 	if !found {
 		i--
 	}
-	col := 1 + utf8.RuneCount(j.data[j.lines[i]:offset])
+	col := j.column(j.lines[i], offset)
 	s := span{line: i + 1, col: col}
 	if n > 0 {
 		s.end = col + utf8.RuneCount(j.data[offset:offset+n])
 	}
 	return s
+}
+
+// column counts from the start of the line, or from the last place that was asked
+// for, if that is nearer: canonical JSON is one long line.
+func (j *jsonReader) column(line, offset int) int {
+	from, col := line, 1
+	if j.last.col > 0 && j.last.offset >= line && j.last.offset <= offset {
+		from, col = j.last.offset, j.last.col
+	}
+	col += utf8.RuneCount(j.data[from:offset])
+	j.last.offset, j.last.col = offset, col
+	return col
 }
 
 // end is where reading stopped.

@@ -102,13 +102,12 @@ func TestKilledInAReadStepOfANewProject(t *testing.T) {
 	owner := s.startCulm("run", "slow", "-a", fmt.Sprintf("until=%d", until.Unix()))
 	var id string
 	eventually(t, "the read began", func() bool {
-		for _, r := range s.list() {
-			if r.Workflow == "slow@1" {
-				id = r.RunID
-				return count(s.events(id), "step_started", "read") == 1
+		for _, j := range s.journals() {
+			if count(entries(t, j), "step_started", "read") == 1 {
+				id = j.Run
 			}
 		}
-		return false
+		return id != ""
 	})
 	owner.mustKill()
 	before := s.journal(id)

@@ -189,7 +189,9 @@ func TestTreeOfASnapshotShowsTheSameSteps(t *testing.T) {
 	t.Parallel()
 	j := begin(t, tree.Outline(program(t)))
 	middle(j)
-	j.add("", &run.Suspended{Reason: run.KindStopped})
+	for _, ev := range j.model.State().SuspendBodies(run.KindStopped) {
+		j.add(ev.StepID, ev.Body)
+	}
 	m := tree.NewModel(tree.Outline(program(t)))
 	m.Load(j.model.State().Snapshot())
 	want, got := marks(j.model.Rows(j.now())), marks(m.Rows(j.now()))
