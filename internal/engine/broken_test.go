@@ -151,7 +151,7 @@ func TestRecoverReportsDamage(t *testing.T) {
 		bad, good := p.start(fmt.Sprintf(oneCall, "write", "")), p.start(fmt.Sprintf(oneCall, "write", ""))
 		p.kill()
 		p.end()
-		w.forgeRunning(bad, `{"not":"an event"}`)
+		w.forge(bad, `{"not":"an event"}`)
 		found := map[string]string{}
 		for _, r := range w.process(newScript()).recover() {
 			found[r.RunID] = r.Damaged
@@ -169,9 +169,6 @@ func TestRecoverReportsDamage(t *testing.T) {
 		}
 	})
 }
-
-// forgeRunning is forge for a run that stays as it was otherwise.
-func (w *world) forgeRunning(id, line string) { w.forge(id, line) }
 
 // counted counts what an engine took from its store and did not give back.
 type counted struct {

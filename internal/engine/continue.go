@@ -36,8 +36,11 @@ func (e *Engine) Continue(ctx context.Context, runID string, opts ContinueOption
 	if err != nil {
 		return nil, err
 	}
-	if r, err := l.continueRefusal(ctx, opts); r != nil || err != nil {
-		return nil, orError(r, asError(err, runID))
+	switch r, err := l.continueRefusal(ctx, opts); {
+	case err != nil:
+		return nil, asError(err, runID)
+	case r != nil:
+		return nil, l.refusedNow(ctx, r)
 	}
 	claim, err := e.store.Claim(ctx, runID)
 	if err != nil {
@@ -71,6 +74,20 @@ func (e *Engine) takeOver(ctx context.Context, l *loaded, o *owner, opts Continu
 		return err
 	}
 	return asError(o.commit(ctx), o.id)
+}
+
+// refusedNow is a refusal as it is true now. A run that another process took over
+// while this call looked at it is owned elsewhere, whatever else seems to be wrong
+// with it: its step's processes run again, say.
+func (l *loaded) refusedNow(ctx context.Context, r *Error) error {
+	switch r.Code {
+	case CodeNotFound, CodeDamaged, CodeNewerFormat: // told before it
+		return r
+	}
+	if err := l.unmoved(ctx); err != nil {
+		return err
+	}
+	return r
 }
 
 // unmoved refuses a run that moved since this call first read it.

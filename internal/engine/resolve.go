@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,53 +112,6 @@ func (l *loaded) verdict(ctx context.Context, step string, r Resolution) (m mess
 			with("steps", []string{step}).hint("wait until they are gone, or decide all the same with --force")
 	}
 	return m, false, l.checkVerdict(&m, r)
-}
-
-// decided reports whether the journal has this verdict on this attempt. Another
-// one on it is a refusal.
-func (l *loaded) decided(ctx context.Context, m message) (bool, error) {
-	attempt := 0
-	for after := uint64(0); ; {
-		groups, err := l.e.store.Read(ctx, l.st.RunID, after, readBytes)
-		if err != nil || len(groups) == 0 {
-			return false, asError(err, l.st.RunID)
-		}
-		for _, g := range groups {
-			after = g.First + uint64(len(g.Events)) - 1
-			for _, line := range g.Events {
-				ev, err := run.Decode(line)
-				if err == nil {
-					err = l.fill(ctx, &ev)
-				}
-				if err != nil {
-					return false, asError(err, l.st.RunID)
-				}
-				if ev.StepID != m.Step {
-					continue
-				}
-				switch b := ev.Body.(type) {
-				case *run.StepStarted:
-					attempt = b.Attempt
-				case *run.StepResolved:
-					if attempt == m.Attempt {
-						return m.same(b)
-					}
-				}
-			}
-		}
-	}
-}
-
-// same compares a message with the verdict that stands.
-func (m message) same(b *run.StepResolved) (bool, error) {
-	same := m.Verdict == b.Verdict && bytes.Equal(m.Output, b.Output)
-	if b.Failure != nil {
-		same = same && m.Message == b.Failure.Message
-	}
-	if !same {
-		return false, refuse(CodeAlreadyDecided, "step %s was already decided otherwise, by %s", m.Step, b.By)
-	}
-	return true, nil
 }
 
 func (l *loaded) checkVerdict(m *message, r Resolution) error {
