@@ -84,6 +84,9 @@ type Store interface {
 	// cause. stop releases it; the channel is never closed.
 	Watch(stream string) (changed <-chan struct{}, stop func())
 
+	// Owner is this handle's own id, as Head and List give it for what it owns.
+	Owner() string
+
 	// Close waits for commits under way and releases everything, among it this
 	// handle's ownership: streams that it owned have a dead owner from then on.
 	Close() error

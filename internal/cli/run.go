@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,9 +53,6 @@ Ctrl-C stops the run so that it can be continued; a second one leaves at once.`,
 	return cmd
 }
 
-// startEvents is how many events a run's journal has when it has just begun.
-const startEvents = 2
-
 func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 	if opts.detach && !in.handed.under {
 		return in.detach(ctx, opts.args == "-")
@@ -77,6 +75,7 @@ func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 		return err
 	}
 	defer o.close(ctx, &err)
+	begun := in.Now().UTC().Truncate(time.Microsecond) // as finely as a run is dated
 	v, err := o.Start(ctx, culm.Start{
 		Program: program, Args: args, SessionID: opts.session, Key: opts.key, Authority: opts.grant.authority(),
 	})
@@ -84,7 +83,7 @@ func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 		return in.refusedRun(err)
 	}
 	f := follower{display: in.display(program), owned: true}
-	if v.LastSequence > startEvents { // the key has led to a run of before
+	if opts.key != "" && v.CreatedAt.Before(begun) { // the key has led to a run of before
 		in.note("This key was used before: this is the run that it started.")
 		f.owned, f.seen = false, v.LastSequence
 	}

@@ -49,10 +49,8 @@ func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions)
 		}
 		defer closeClaims(&o.batch.extra)()
 	}
-	if err := o.commit(ctx); err != nil {
-		return nil, asError(err, runID)
-	}
-	return e.launch(o)
+	view, err := e.launchNew(ctx, o)
+	return view, asError(err, runID)
 }
 
 // restartRefusal is the first reason for which the run cannot be started anew. It

@@ -43,36 +43,48 @@ const AnySession = "*"
 
 // Start starts a run and returns once its running snapshot is durable.
 func (e *Engine) Start(ctx context.Context, s Start) (*run.View, error) {
-	if r := e.closedRefusal(); r != nil {
-		return nil, r
-	}
-	p, err := e.prepare(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if p.existing != "" {
-		return e.Progress(ctx, p.existing, ProgressOptions{Session: AnySession})
-	}
-	o, err := e.create(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.commit(ctx); err != nil {
-		if id, same := sameKey(err, p); same {
-			return e.Progress(ctx, id, ProgressOptions{Session: AnySession})
-		}
-		return nil, p.refused(err, o.id)
-	}
-	return e.launch(o)
+	view, _, err := e.start(ctx, s)
+	return view, err
 }
 
 // Run is Start and Wait.
 func (e *Engine) Run(ctx context.Context, s Start) (*run.View, error) {
-	v, err := e.Start(ctx, s)
+	v, o, err := e.start(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return e.Wait(ctx, v.RunID)
+	if o == nil { // started before
+		return e.Wait(ctx, v.RunID)
+	}
+	return e.await(ctx, o)
+}
+
+// start gives the run and, if it is a new one, its owner.
+func (e *Engine) start(ctx context.Context, s Start) (*run.View, *owner, error) {
+	if r := e.closedRefusal(); r != nil {
+		return nil, nil, r
+	}
+	p, err := e.prepare(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.existing != "" {
+		view, err := e.Progress(ctx, p.existing, ProgressOptions{Session: AnySession})
+		return view, nil, err
+	}
+	o, err := e.create(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	view, err := e.launchNew(ctx, o)
+	if id, same := sameKey(err, p); same {
+		view, err := e.Progress(ctx, id, ProgressOptions{Session: AnySession})
+		return view, nil, err
+	}
+	if err != nil {
+		return nil, nil, p.refused(err, o.id)
+	}
+	return view, o, nil
 }
 
 // prepared is a start that nothing refuses so far.
@@ -266,6 +278,21 @@ func accountLimits(b run.Budget) map[string]int64 {
 		limits["cost_micros"] = *b.MaxCostMicros
 	}
 	return limits
+}
+
+// launchNew commits a new run and begins to work on it.
+func (e *Engine) launchNew(ctx context.Context, o *owner) (*run.View, error) {
+	if !e.adopt(o) {
+		return nil, refuse(CodeClosed, "the engine is closed")
+	}
+	if err := o.commit(ctx); err != nil {
+		close(o.done)
+		e.disown(o)
+		return nil, err
+	}
+	view := e.ownView(o)
+	go o.serve()
+	return view, nil
 }
 
 // launch lets an owner whose run is durably running work on it.

@@ -134,6 +134,9 @@ func ends(b run.Body) bool {
 // view then says running, with an owner that is not alive). It follows any
 // process's run.
 func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
+	if o := e.owner(runID); o != nil {
+		return e.await(ctx, o)
+	}
 	root, err := e.rootOf(ctx, runID)
 	if err != nil {
 		return nil, err
@@ -142,15 +145,7 @@ func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
 		if _, err := e.Wait(ctx, root); err != nil {
 			return nil, err
 		}
-		return e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
-	}
-	if o := e.owner(runID); o != nil {
-		select {
-		case <-o.done:
-			return e.afterDone(ctx, runID)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+		return e.progress(ctx, root, runID, ProgressOptions{Values: true, Session: AnySession})
 	}
 	changed, stop := e.store.Watch(runID)
 	defer stop()
@@ -165,7 +160,7 @@ func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
 		status := run.Status(head.Row.Status)
 		working := !status.Terminal() && status != run.StatusSuspended && head.Owner.Alive
 		if err != nil || !working {
-			return e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
+			return e.progress(ctx, runID, runID, ProgressOptions{Values: true, Session: AnySession})
 		}
 		select {
 		case <-changed:
@@ -176,14 +171,20 @@ func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
 	}
 }
 
-// afterDone looks at a run that this engine has let go of.
-func (e *Engine) afterDone(ctx context.Context, runID string) (*run.View, error) {
-	v, err := e.Progress(ctx, runID, ProgressOptions{Values: true, Session: AnySession})
+// await waits until an owner of this engine has let go of its run.
+func (e *Engine) await(ctx context.Context, o *owner) (*run.View, error) {
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	runID := o.id
+	v, err := e.progress(ctx, runID, runID, ProgressOptions{Values: true, Session: AnySession})
 	if err != nil || v.Status.Terminal() || v.Status == run.StatusSuspended {
 		return v, err
 	}
-	if o := e.owner(runID); o != nil { // somebody continued it right away
-		return e.Wait(ctx, runID)
+	if again := e.owner(runID); again != nil && again != o { // somebody continued it right away
+		return e.await(ctx, again)
 	}
 	return v, refuse(CodeStorage, "run %s was given up: its journal could not be written", runID)
 }

@@ -24,7 +24,13 @@ func (e *Engine) Progress(ctx context.Context, runID string, opts ProgressOption
 	if err != nil {
 		return nil, err
 	}
+	return e.progress(ctx, root, runID, opts)
+}
+
+// progress is Progress of a run whose root is known.
+func (e *Engine) progress(ctx context.Context, root, runID string, opts ProgressOptions) (*run.View, error) {
 	var l *loaded
+	var err error
 	if opts.Values {
 		l, err = e.load(ctx, root, keepValues)
 	} else {
@@ -75,18 +81,9 @@ func (l *loaded) view(ctx context.Context) (*run.View, error) {
 // ownView is what the owner itself shows before it begins.
 func (e *Engine) ownView(o *owner) *run.View {
 	owned, notDoubt := CodeOwnedElsewhere, CodeNotInDoubt
-	v := &run.View{Snapshot: *o.state().Snapshot(), Owner: &run.Owner{ID: e.handle(o), Alive: true}}
+	v := &run.View{Snapshot: *o.state().Snapshot(), Owner: &run.Owner{ID: e.store.Owner(), Alive: true}}
 	v.Actions = map[string]*string{"continue": &owned, "cancel": nil, "restart": &owned, "resolve": &notDoubt, "recover": &owned}
 	return v
-}
-
-// handle is the store's name for this process.
-func (e *Engine) handle(o *owner) string {
-	head, err := e.store.Head(context.Background(), o.id)
-	if err != nil {
-		return ""
-	}
-	return head.Owner.ID
 }
 
 // nestedView is the part of a root's view that one nested run is.
