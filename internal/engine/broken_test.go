@@ -101,9 +101,9 @@ func TestPanicsDrainCallsInFlight(t *testing.T) {
 				v := w.suspended(id, run.KindRecovery)
 				step(t, v, "pay", c.status, c.doubt)
 				step(t, v, "other", run.StatusStepSucceeded, false)
-				v = p.resume(id, engine.ContinueOptions{Rerun: []tool.Effect{tool.Read, tool.Write}})
+				p.resume(id, engine.ContinueOptions{Rerun: []tool.Effect{tool.Read, tool.Write}})
 				pass(time.Second)
-				if v = w.view(id); !c.doubt && !v.Status.Terminal() {
+				if v := w.view(id); !c.doubt && !v.Status.Terminal() {
 					t.Errorf("continued: %s", v.Status)
 				}
 			})

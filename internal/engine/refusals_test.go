@@ -24,7 +24,6 @@ type scene struct {
 	w       *world
 	id      string
 	config  []func(*engine.Config) // of the engine that acts
-	extra   []tool.Tool
 	options engine.ContinueOptions
 	owned   bool // by a living process
 	edits   int

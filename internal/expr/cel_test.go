@@ -276,10 +276,7 @@ func TestUses(t *testing.T) {
 		{`args.map(args, args.x)`, []expr.Ref{use(expr.Args, "", 0, 4)}},
 		{`[1].map(args, .args.x)`, []expr.Ref{use(expr.Args, "", 15, 4)}},
 	} {
-		var got []expr.Ref
-		for _, u := range cel(t, tt.source).Root().Uses {
-			got = append(got, u)
-		}
+		got := cel(t, tt.source).Root().Uses
 		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(expr.Ref{})); diff != "" {
 			t.Errorf("%s: %s", tt.source, diff)
 		}
