@@ -11,7 +11,7 @@ import (
 func (l *loaded) actions(ctx context.Context) (map[string]*string, error) {
 	predicates := map[string]func() (*Error, error){
 		"continue": func() (*Error, error) { return l.continueRefusal(ctx, ContinueOptions{Session: AnySession}) },
-		"cancel":   func() (*Error, error) { return l.cancelRefusal(ctx) },
+		"cancel":   l.cancelRefusal,
 		"restart":  func() (*Error, error) { return l.restartRefusal(ctx, RestartOptions{Session: AnySession}) },
 		"resolve":  func() (*Error, error) { return l.resolveRefusal(ctx) },
 		"recover":  func() (*Error, error) { return l.recoverRefusal(), nil },
@@ -34,9 +34,8 @@ func code(r *Error) *string {
 	return &r.Code
 }
 
-// cancelRefusal: a living owner cancels by itself; without one the plan says how.
-// Cancelling what is cancelled changes nothing, and is not refused.
-func (l *loaded) cancelRefusal(ctx context.Context) (*Error, error) {
+// cancelRefusal: cancelling what is cancelled changes nothing, and is not refused.
+func (l *loaded) cancelRefusal() (*Error, error) {
 	switch r := l.readable(AnySession); {
 	case r != nil:
 		return r, nil
@@ -44,10 +43,8 @@ func (l *loaded) cancelRefusal(ctx context.Context) (*Error, error) {
 		return nil, nil
 	case l.st.Status.Terminal():
 		return terminalRefusal(l.st), nil
-	case l.head.Owner.Alive:
-		return nil, nil
 	}
-	return splitRefusal(l.walk(ctx))
+	return nil, nil
 }
 
 // resolveRefusal is that of all steps in doubt: nil if one of them can be decided.

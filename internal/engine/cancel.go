@@ -39,6 +39,9 @@ func (e *Engine) Cancel(ctx context.Context, runID string, opts CancelOptions) (
 	}
 	if !live {
 		err = e.alone(ctx, runID, func(o *owner) error { return o.cancelAlone(ctx, m) })
+		if errors.Is(err, &Error{Code: CodeBundleMismatch}) {
+			err = e.cancelPlanless(ctx, runID, m)
+		}
 		if errors.Is(err, store.ErrOwned) { // somebody took it over meanwhile
 			live, err = e.tell(ctx, runID, m)
 		}

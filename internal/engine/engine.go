@@ -123,7 +123,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 
 // Close stops every live run as Stop does. When ctx ends first, calls in flight
 // are cancelled and, after their grace, abandoned; their runs are suspended with
-// those steps in doubt where the outcome is unknown. The error names tools that
+// those steps in doubt where the outcome is unknown. The error counts tools that
 // ignored their context and still run in this process.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
