@@ -102,7 +102,7 @@ func (l *loaded) readable(session string) *Error {
 	case l.hiddenFrom(session):
 		return noRun(l.head.Stream)
 	case l.damaged != "":
-		return refuse(CodeDamaged, "run %s is damaged: %s", l.head.Stream, l.damaged).
+		return refuse(CodeDamaged, "run %s is damaged: %s", l.head.Stream, l.damaged).with("reason", l.damaged).
 			hint("it can still be shown and restarted")
 	case l.newer != "":
 		return refuse(CodeNewerFormat, "%s", l.newer).hint("use the version that wrote it, or a newer one")

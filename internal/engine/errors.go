@@ -76,6 +76,14 @@ func refuse(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// reason is why a run is damaged or unreadable, without naming the run again.
+func (e *Error) reason() string {
+	if r, ok := e.Details["reason"].(string); ok {
+		return r
+	}
+	return e.Message
+}
+
 func (e *Error) with(key string, value any) *Error {
 	if e.Details == nil {
 		e.Details = make(map[string]any)

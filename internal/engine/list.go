@@ -42,10 +42,37 @@ func (e *Engine) List(ctx context.Context, q store.Query) (*Page, error) {
 		return nil, asError(err, "")
 	}
 	out := &Page{Runs: make([]Summary, 0, len(page.Rows)), Next: page.Next}
-	for _, row := range page.Rows {
-		out.Runs = append(out.Runs, summary(row))
+	for i, row := range page.Rows {
+		s := summary(row)
+		if s.Damaged == "" && i < verifyRows && row.Last <= verifyEvents {
+			s.Damaged = e.verify(ctx, row.ID)
+		}
+		out.Runs = append(out.Runs, s)
 	}
 	return out, nil
+}
+
+// A listing looks into the journals of the first runs of a page, if they are
+// short, so that it can name damage. Others are looked into when they are shown.
+const (
+	verifyRows   = 50
+	verifyEvents = 1000
+)
+
+// verify reads a journal, and says why it is damaged; "" if it is not.
+func (e *Engine) verify(ctx context.Context, runID string) string {
+	for after := uint64(0); ; {
+		groups, err := e.store.Read(ctx, runID, after, readBytes)
+		var damage *store.DamagedError
+		if errors.As(err, &damage) {
+			return damage.Reason
+		}
+		if err != nil || len(groups) == 0 {
+			return ""
+		}
+		last := groups[len(groups)-1]
+		after = last.First + uint64(len(last.Events)) - 1
+	}
 }
 
 func summary(row store.Listed) Summary {

@@ -59,7 +59,7 @@ func (e *Engine) recoverRow(ctx context.Context, row store.Listed) (*Recovered, 
 	case err == nil:
 		return &Recovered{RunID: row.ID, View: view}, nil
 	case errors.As(err, &refusal) && (refusal.Code == CodeDamaged || refusal.Code == CodeNewerFormat):
-		return &Recovered{RunID: row.ID, Damaged: refusal.Message}, nil
+		return &Recovered{RunID: row.ID, Damaged: refusal.reason()}, nil
 	case errors.As(err, &refusal) && refusal.Code == CodeOwnedElsewhere:
 		return nil, nil
 	}
