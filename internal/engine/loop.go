@@ -26,6 +26,7 @@ func (o *owner) serve() {
 	defer unwatch()
 	err := o.guarded(func() error { return o.loop(ctx, changed) })
 	if err == nil {
+		o.final = o.finalView(ctx)
 		return
 	}
 	o.err = err

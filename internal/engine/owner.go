@@ -53,6 +53,8 @@ type owner struct {
 	nudged   bool          // mail was posted by this process
 	wake     chan struct{} // signalled when any of the above changed
 
+	final *run.View // of an ended run whose values are all at hand; read after done
+
 	done chan struct{} // closed when the owner let go of the run
 	err  error         // why, if not by the run's own course; read after done
 }
@@ -70,7 +72,6 @@ const (
 type batch struct {
 	lines   [][]byte
 	blobs   []store.NewBlob
-	sizes   map[uint64]int
 	spend   map[string]int64
 	take    []uint64
 	starts  []*call   // dispatched once it is durable
@@ -148,11 +149,7 @@ func (o *owner) book(body run.Body) {
 // decoded is kept so that templates can read it at once.
 func (o *owner) hold(decoded any, raw run.Raw) (run.Raw, *run.Blob) {
 	seq := o.state().Last + 1
-	o.vals.put(seq, decoded)
-	if o.batch.sizes == nil {
-		o.batch.sizes = make(map[uint64]int)
-	}
-	o.batch.sizes[seq] = len(raw)
+	o.vals.put(seq, decoded, raw)
 	return o.holdRaw(raw)
 }
 
@@ -227,7 +224,7 @@ func (o *owner) storeBatch() *store.Batch {
 // committed moves on to the next batch.
 func (o *owner) committed() {
 	b := o.batch
-	o.vals.committed(func(seq uint64) int { return b.sizes[seq] })
+	o.vals.committed()
 	for _, line := range b.lines {
 		o.journalBytes += len(line) + 1
 	}

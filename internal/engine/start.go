@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/culm-dev/culm/internal/canon"
 	"github.com/culm-dev/culm/internal/kernel"
@@ -244,6 +245,7 @@ func (e *Engine) create(p *prepared) (*owner, error) {
 	}
 	o := e.newOwner(id, p.prog, kernel.New(p.prog))
 	o.create = true
+	o.mailAt = time.Now() // nobody can have posted to it yet
 	created := e.now()
 	q := &run.Queued{
 		RootRunID: id, SessionID: p.start.SessionID,

@@ -178,6 +178,10 @@ func (e *Engine) await(ctx context.Context, o *owner) (*run.View, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if o.final != nil {
+		v := *o.final
+		return &v, nil
+	}
 	runID := o.id
 	v, err := e.progress(ctx, runID, runID, ProgressOptions{Values: true, Session: AnySession})
 	if err != nil || v.Status.Terminal() || v.Status == run.StatusSuspended {

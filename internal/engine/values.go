@@ -21,56 +21,73 @@ type values struct {
 	store  store.Store
 	stream string
 
-	pending map[uint64]any // of events not yet committed
+	pending map[uint64]held // of events not yet committed
 	cache   map[uint64]*list.Element
 	recent  *list.List // of cached, most recent first
 	size    int
 }
 
+// held is a value, decoded and as the canonical JSON that it is.
+type held struct {
+	v   any
+	raw run.Raw
+}
+
 type cached struct {
-	seq  uint64
-	v    any
-	size int
+	seq uint64
+	held
 }
 
 func newValues(st store.Store, stream string) *values {
 	return &values{
 		store: st, stream: stream,
-		pending: make(map[uint64]any),
+		pending: make(map[uint64]held),
 		cache:   make(map[uint64]*list.Element),
 		recent:  list.New(),
 	}
 }
 
 // put keeps the value of an event that is about to be committed.
-func (vs *values) put(seq uint64, v any) { vs.pending[seq] = v }
+func (vs *values) put(seq uint64, v any, raw run.Raw) { vs.pending[seq] = held{v, raw} }
 
 // committed moves what was pending into the cache.
-func (vs *values) committed(size func(seq uint64) int) {
-	for seq, v := range vs.pending {
-		vs.keep(seq, v, size(seq))
+func (vs *values) committed() {
+	for seq, h := range vs.pending {
+		vs.keep(seq, h)
 	}
 	clear(vs.pending)
 }
 
-func (vs *values) keep(seq uint64, v any, size int) {
-	if size > cacheBytes/4 {
+func (vs *values) keep(seq uint64, h held) {
+	if len(h.raw) > cacheBytes/4 {
 		return
 	}
-	vs.cache[seq] = vs.recent.PushFront(&cached{seq, v, size})
-	vs.size += size
+	vs.cache[seq] = vs.recent.PushFront(&cached{seq, h})
+	vs.size += len(h.raw)
 	for vs.size > cacheBytes {
 		last := vs.recent.Back()
 		c := vs.recent.Remove(last).(*cached)
 		delete(vs.cache, c.seq)
-		vs.size -= c.size
+		vs.size -= len(c.raw)
 	}
+}
+
+// fill puts the JSON of a value into it, if it is at hand.
+func (vs *values) fill(at *run.Value) bool {
+	if at.IsZero() || at.Raw != nil {
+		return true
+	}
+	el, ok := vs.cache[at.Seq]
+	if ok {
+		at.Raw = el.Value.(*cached).raw
+	}
+	return ok
 }
 
 // stored gives the decoded value that an event carries. It must not be changed.
 func (vs *values) stored(ctx context.Context, at run.Value) (any, error) {
-	if v, ok := vs.pending[at.Seq]; ok {
-		return v, nil
+	if h, ok := vs.pending[at.Seq]; ok {
+		return h.v, nil
 	}
 	if el, ok := vs.cache[at.Seq]; ok {
 		vs.recent.MoveToFront(el)
@@ -84,7 +101,7 @@ func (vs *values) stored(ctx context.Context, at run.Value) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode value of event %d: %w", at.Seq, err)
 	}
-	vs.keep(at.Seq, v, len(raw))
+	vs.keep(at.Seq, held{v, raw})
 	return v, nil
 }
 

@@ -78,6 +78,35 @@ func (l *loaded) view(ctx context.Context) (*run.View, error) {
 	return v, err
 }
 
+// finalView is what Progress with values would say of a run that this owner has
+// ended; nil if the journal must be read for it.
+func (o *owner) finalView(ctx context.Context) *run.View {
+	st := o.state()
+	if !st.Status.Terminal() || !o.fillValues(st) {
+		return nil
+	}
+	l := &loaded{e: o.e, head: store.Head{Stream: o.id, Last: st.Last, Row: o.row}, st: st, prog: o.prog}
+	v, err := l.view(ctx)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+func (o *owner) fillValues(st *run.State) bool {
+	bundle, err := o.prog.Bundle.Canonical()
+	if err != nil || !o.vals.fill(&st.Args) || !o.vals.fill(&st.Output) {
+		return false
+	}
+	st.Bundle.Raw = bundle
+	for _, step := range st.Steps {
+		if !o.vals.fill(&step.Output) || !o.vals.fill(&step.Args) {
+			return false
+		}
+	}
+	return true
+}
+
 // ownView is what the owner itself shows before it begins.
 func (e *Engine) ownView(o *owner) *run.View {
 	owned, notDoubt := CodeOwnedElsewhere, CodeNotInDoubt
