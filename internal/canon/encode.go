@@ -61,7 +61,11 @@ func Float(f float64) (json.Number, error) {
 	if f == 0 {
 		return "0", nil // RFC 8785 knows no negative zero
 	}
-	return json.Number(jsontext.AppendFloat(nil, f, 64)), nil
+	text := jsontext.Value(strconv.AppendFloat(nil, f, 'g', -1, 64))
+	if err := text.Canonicalize(); err != nil {
+		return "", err
+	}
+	return json.Number(text), nil
 }
 
 func appendValue(dst []byte, v any) ([]byte, error) {
