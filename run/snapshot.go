@@ -71,6 +71,8 @@ type View struct {
 	Snapshot
 	Owner   *Owner `json:"owner"` // null if nobody owns it
 	Damaged string `json:"damaged,omitzero"`
+	// Repeated: a start under a key that was used before led to this run.
+	Repeated bool `json:"repeated,omitzero"`
 	// Actions has every action's name: null if it is possible now, else the code
 	// with which it would be refused.
 	Actions map[string]*string `json:"actions"`

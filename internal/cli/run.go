@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +74,6 @@ func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 		return err
 	}
 	defer o.close(ctx, &err)
-	begun := in.Now().UTC().Truncate(time.Microsecond) // as finely as a run is dated
 	v, err := o.Start(ctx, culm.Start{
 		Program: program, Args: args, SessionID: opts.session, Key: opts.key, Authority: opts.grant.authority(),
 	})
@@ -83,7 +81,7 @@ func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 		return in.refusedRun(err)
 	}
 	f := follower{display: in.display(program), owned: true}
-	if opts.key != "" && v.CreatedAt.Before(begun) { // the key has led to a run of before
+	if v.Repeated {
 		in.note("This key was used before: this is the run that it started.")
 		f.owned, f.seen = false, v.LastSequence
 	}

@@ -30,6 +30,9 @@ func TestInvariant20_AStartWhoseClientVanished(t *testing.T) {
 		if err != nil || again.RunID != first.RunID {
 			t.Errorf("again: %v, %v; want run %s", again, err, first.RunID)
 		}
+		if first.Repeated || !again.Repeated {
+			t.Errorf("repeated: the first %v, the second %v", first.Repeated, again.Repeated)
+		}
 		synctest.Wait()
 		w.status(first.RunID, run.StatusSucceeded)
 		if w.onlyRun() != first.RunID || len(p.script.called()) != 1 {
@@ -41,8 +44,12 @@ func TestInvariant20_AStartWhoseClientVanished(t *testing.T) {
 		w.unchanged(before)
 		other := keyed(fmt.Sprintf(oneCall, "read", ""))
 		other.SessionID = "another" // keys are a session's own
-		if v, err := p.Start(t.Context(), other); err != nil || v.RunID == first.RunID {
-			t.Errorf("another session's key: %v", err)
+		v, err := p.Start(t.Context(), other)
+		if err != nil || v.RunID == first.RunID || v.Repeated {
+			t.Fatalf("another session's key: %v", err)
+		}
+		if r, err := p.Start(t.Context(), other); err != nil || r.RunID != v.RunID || !r.Repeated {
+			t.Errorf("another session's key, again: %v", err)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func (e *Engine) start(ctx context.Context, s Start) (*run.View, *owner, error) 
 		return nil, nil, err
 	}
 	if p.existing != "" {
-		view, err := e.Progress(ctx, p.existing, ProgressOptions{Session: AnySession})
+		view, err := e.repeated(ctx, p.existing)
 		return view, nil, err
 	}
 	o, err := e.create(p)
@@ -79,13 +79,22 @@ func (e *Engine) start(ctx context.Context, s Start) (*run.View, *owner, error) 
 	}
 	view, err := e.launchNew(ctx, o)
 	if id, same := sameKey(err, p); same {
-		view, err := e.Progress(ctx, id, ProgressOptions{Session: AnySession})
+		view, err := e.repeated(ctx, id)
 		return view, nil, err
 	}
 	if err != nil {
 		return nil, nil, p.refused(err, o.id)
 	}
 	return view, o, nil
+}
+
+// repeated gives the run that an earlier start under the same key began.
+func (e *Engine) repeated(ctx context.Context, runID string) (*run.View, error) {
+	view, err := e.progress(ctx, runID, runID, ProgressOptions{Session: AnySession})
+	if err == nil {
+		view.Repeated = true
+	}
+	return view, err
 }
 
 // prepared is a start that nothing refuses so far.
