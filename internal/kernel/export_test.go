@@ -18,3 +18,9 @@ func (m *Machine) Pending(now time.Time) []Action {
 	}
 	return acts
 }
+
+// Dying reports whether the leaf's scope was cancelled.
+func (m *Machine) Dying(stepID string) bool {
+	f := m.leaves[stepID]
+	return f != nil && f.dying
+}

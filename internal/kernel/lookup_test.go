@@ -127,10 +127,4 @@ plan: {parallel: [a, b, c, nap]}
 			t.Errorf("%d slots (-want +got):\n%s", slots, diff)
 		}
 	}
-	if err := s.start("b", s.m.Step("b"), "read", 0); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a"}, s.m.QueuedSteps(1)); diff != "" || s.m.Queued() != 2 {
-		t.Errorf("%d wait for a slot (-want +got):\n%s", s.m.Queued(), diff)
-	}
 }

@@ -117,18 +117,6 @@ func (m *Machine) Next(now time.Time, slots int) []Action {
 
 func (s skip) action() Action { return Action{Do: Skip, StepID: s.id, Reason: s.reason} }
 
-// Queued reports how many steps wait for a slot.
-func (m *Machine) Queued() int { return m.calls.live }
-
-// QueuedSteps are up to n of them, in order.
-func (m *Machine) QueuedSteps(n int) []string {
-	var ids []string
-	for _, f := range m.calls.first(n) {
-		ids = append(ids, f.id)
-	}
-	return ids
-}
-
 // Aborts are the calls in flight that are to be cancelled: their scope was.
 func (m *Machine) Aborts() []string {
 	ids := make([]string, 0, len(m.aborts))
@@ -137,12 +125,6 @@ func (m *Machine) Aborts() []string {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// Dying reports whether the leaf's scope was cancelled.
-func (m *Machine) Dying(stepID string) bool {
-	f := m.leaves[stepID]
-	return f != nil && f.dying
 }
 
 func (m *Machine) action(f *frame) Action {

@@ -111,7 +111,7 @@ func TestAFullDatabaseRecoversInPlace(t *testing.T) {
 			last++
 		}
 	}
-	if isError(full, store.ErrPoisoned) || !strings.Contains(full.Error(), "full") {
+	if isError(full, store.ErrPoisoned) || !isError(full, store.ErrTryAgain) || !strings.Contains(full.Error(), "full") {
 		t.Errorf("commit into a full database: %v", full)
 	}
 	if h := head(t, s, "s"); h.Last != last {
@@ -161,5 +161,13 @@ func TestAnIOErrorPoisonsTheHandle(t *testing.T) {
 	if err != nil || uint64(len(groups)) < acknowledged || uint64(len(groups)) > acknowledged+1 {
 		t.Errorf("%d commits acknowledged, %d there, %v", acknowledged, len(groups), err)
 	}
+	if h := head(t, s, "s"); h.Owner.ID == "" || h.Owner.Alive {
+		t.Errorf("a poisoned owner is %+v", h.Owner)
+	}
+	claim, err := s.Claim(t.Context(), "s")
+	if err != nil {
+		t.Fatalf("take over from a poisoned owner: %v", err)
+	}
+	claim.Close()
 	p.tell("enough")
 }

@@ -24,6 +24,11 @@ func TestDamagedRowsBesideGoodOnes(t *testing.T) {
 	good := s.suspended(bad)
 	s.flip(bad)
 
+	for _, r := range s.list() {
+		if (r.Damaged != "") != (r.RunID == bad) {
+			t.Errorf("run %s is listed as damaged: %q", r.RunID, r.Damaged)
+		}
+	}
 	shown := s.culm(0, "show", tail(bad))
 	shown.wantSaid("damaged", "checksum", "culm restart "+tail(bad))
 	if v := s.view(bad); v.Damaged == "" || v.Actions["continue"] == nil || *v.Actions["continue"] != "damaged" || v.Actions["restart"] != nil {
