@@ -59,7 +59,7 @@ part-race:
 		test -z "$$CI" || exit 1; \
 		echo 'WARNING: the tests run WITHOUT the race detector'; race=; CGO_ENABLED=0; \
 	fi; \
-	go test $$race -timeout 12m ./...
+	go test $$race -count=1 -timeout 12m ./...
 
 part-fuzz:
 	@$(MAKE) fuzz FUZZ_SECONDS=$(SHORT_FUZZ_SECONDS)

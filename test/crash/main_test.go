@@ -23,9 +23,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/culm-dev/culm/internal/cli"
 )
 
 // taskVariable makes the test binary a helper process; its value is a task. In an
@@ -51,6 +54,9 @@ func withCulm(tests func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "culm")
+	// Go caches a test's result by the test's own binary: with culm in it, a result
+	// is kept only as long as culm is the same.
+	runtime.KeepAlive(cli.Main.Run)
 	build := exec.Command("go", "build", "-o", binary, "../../cmd/culm")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {

@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/culm-dev/culm/internal/cli"
 )
 
 // binary is the culm that the tests run.
@@ -25,6 +28,9 @@ func withCulm(tests func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "culm")
+	// Go caches a test's result by the test's own binary: with culm in it, a result
+	// is kept only as long as culm is the same.
+	runtime.KeepAlive(cli.Main.Run)
 	build := exec.Command("go", "build", "-o", binary, "../../cmd/culm")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {

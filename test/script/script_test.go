@@ -9,13 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	_ "github.com/culm-dev/culm/internal/cli" // a result is cached only as long as culm is the same
+	"github.com/culm-dev/culm/internal/cli"
 )
 
 func TestMain(m *testing.M) { os.Exit(withCulm(m.Run)) }
@@ -28,6 +29,9 @@ func withCulm(tests func() int) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	// Go caches a test's result by the test's own binary: with culm in it, a result
+	// is kept only as long as culm is the same.
+	runtime.KeepAlive(cli.Main.Run)
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "culm"), "../../cmd/culm")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
