@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/culm-dev/culm"
-	"github.com/culm-dev/culm/internal/engine"
 	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/store/memory"
 	"github.com/culm-dev/culm/store/sqlite"
@@ -32,7 +31,8 @@ func Open(ctx context.Context, url string, cfg culm.Config) (*culm.Engine, error
 	if err != nil {
 		return nil, err
 	}
-	return engine.OpenOwning(ctx, st, cfg)
+	cfg.CloseStore = true
+	return culm.Open(ctx, st, cfg)
 }
 
 func openStore(ctx context.Context, url string, cfg *culm.Config) (store.Store, error) {

@@ -42,6 +42,26 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
+// The engine's time is its clock's, so that a test can let it pass.
+func TestEngineHasOneClock(t *testing.T) {
+	t.Parallel()
+	all, set := files(t)
+	uses := 0
+	for _, f := range all {
+		if f.pkg != "internal/engine" {
+			continue
+		}
+		for _, use := range clockUses(f) {
+			if uses++; path.Base(f.name) != "clock.go" {
+				t.Errorf("%s: %s: time passes as Config.Clock says", set.Position(use.Pos()), use.Sel.Name)
+			}
+		}
+	}
+	if uses == 0 {
+		t.Error("the engine never looks at the system's clock: mend this test")
+	}
+}
+
 // Packages are named for what they hold.
 func TestPackageNames(t *testing.T) {
 	t.Parallel()

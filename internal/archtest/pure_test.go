@@ -14,6 +14,9 @@ var purePackages = []string{"workflow", "run", "internal/kernel", "internal/poli
 // clock are the functions of package time that read the clock or wait for it.
 var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTimer", "NewTicker"}
 
+// deadlines are the functions of package context that do.
+var deadlines = []string{"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"}
+
 // impurities gives the places of a file that are not pure.
 func impurities(set *token.FileSet, f file) []string {
 	var found []string
@@ -32,12 +35,26 @@ func impurities(set *token.FileSet, f file) []string {
 		}
 	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
+		if n, ok := n.(*ast.GoStmt); ok {
 			report(n, "a goroutine")
-		case *ast.SelectorExpr:
-			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains(clock, n.Sel.Name) {
-				report(n, "time."+n.Sel.Name)
+		}
+		return true
+	})
+	for _, use := range clockUses(f) {
+		report(use, use.X.(*ast.Ident).Name+"."+use.Sel.Name)
+	}
+	return found
+}
+
+// clockUses are the places of a file that read the system's clock or wait for it.
+func clockUses(f file) []*ast.SelectorExpr {
+	var found []*ast.SelectorExpr
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if n, ok := n.(*ast.SelectorExpr); ok {
+			pkg, ok := n.X.(*ast.Ident)
+			if ok && pkg.Name == "time" && slices.Contains(clock, n.Sel.Name) ||
+				ok && pkg.Name == "context" && slices.Contains(deadlines, n.Sel.Name) {
+				found = append(found, n)
 			}
 		}
 		return true

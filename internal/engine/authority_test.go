@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,17 +110,27 @@ func TestRestartCancelsTheOldRunInTheSameCommit(t *testing.T) {
 	})
 }
 
+// jumping is a clock that jumps back and forth by an hour.
+type jumping struct {
+	began time.Time
+	looks atomic.Int64
+}
+
+func (j *jumping) Now() time.Time {
+	if j.looks.Add(1)%2 == 0 {
+		return j.began.Add(time.Hour)
+	}
+	return j.began.Add(-time.Hour)
+}
+
+func (j *jumping) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+
 // Time in a journal never goes back, whatever the clock does.
 func TestClockThatGoesBack(t *testing.T) {
 	t.Parallel()
 	onWorlds(t, func(t *testing.T, w *world) {
-		step := time.Hour
-		clock := time.Now()
 		p := w.process(newScript(), func(c *engine.Config) {
-			c.Now = func() time.Time { // it jumps back and forth
-				step = -step
-				return clock.Add(step)
-			}
+			c.Clock = &jumping{began: time.Now()}
 			long := int64(1 << 40)
 			c.Ceilings = &workflow.Budgets{WallTimeMS: &long}
 		})

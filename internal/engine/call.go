@@ -58,15 +58,17 @@ func (c *call) dispatch() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c.ctx, c.cancel = ctx, cancel
 	if c.timeout > 0 {
-		c.expiry = c.o.e.cfg.Now().Add(c.timeout)
-		timed, stop := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+		c.expiry = c.o.e.cfg.Clock.Now().Add(c.timeout)
+		timed, stop := c.o.e.withTimeout(ctx, c.timeout, errTimeout)
 		c.ctx, c.cancel = timed, func(cause error) { cancel(cause); stop() }
 	}
 	c.o.calls[c.req.StepID] = c
+	c.o.e.working(+1)
 	go c.run()
 }
 
 func (c *call) run() {
+	defer c.o.e.working(-1)
 	out := outcome{call: c}
 	out.res, out.err = c.invoke()
 	c.mu.Lock()

@@ -39,8 +39,11 @@ type Config struct {
 	// Progress, when not nil, is told what running tools say about themselves.
 	// It must not block and may be called from any goroutine.
 	Progress func(ProgressLine)
-	// Now gives the time; default time.Now. For tests.
-	Now func() time.Time
+	// Clock is the engine's time. Default: the system's. For tests.
+	Clock Clock
+	// CloseStore lets the engine close its store: when it is closed, and when it
+	// cannot be opened. Default: the store stays the caller's.
+	CloseStore bool
 }
 
 // ProgressLine is what a running tool says about itself.
@@ -58,8 +61,8 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.Clock == nil {
+		c.Clock = system{}
 	}
 	if c.Ceilings == nil {
 		c.Ceilings = workflow.DefaultCeilings()

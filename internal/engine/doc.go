@@ -8,7 +8,7 @@
 // It alone appends to the run's journal. Everyone else, in this process or
 // another, posts to the run's mailbox (mail.go).
 //
-//   - engine.go, config.go, errors.go: what is opened, and how it refuses
+//   - engine.go, config.go, clock.go, errors.go: what is opened, its time, and how it refuses
 //   - start.go, preflight.go: new runs
 //   - load.go: a run as the store has it; admit.go: what may be done with it now
 //   - continue.go recover.go restart.go resolve.go cancel.go: what people do with runs

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/culm-dev/culm/run"
@@ -27,12 +28,11 @@ func (o *owner) drain(ctx context.Context, cause error) {
 		if errors.As(cause, &broke) || o.asked() != haltNo {
 			return
 		}
-		timer := time.NewTimer(pause)
-		select { // a full disk is emptied some day; until then the run has an owner, and says so
-		case <-timer.C:
-		case <-o.wake:
-		}
-		timer.Stop()
+		// A full disk is emptied some day; until then the run has an owner, and says so.
+		stop := o.e.cfg.Clock.AfterFunc(pause, o.signal)
+		o.e.working(-1)
+		<-o.wake
+		stop()
 	}
 }
 
@@ -51,13 +51,17 @@ func hopeless(err error) bool {
 
 // awaitCalls cancels the calls in flight and collects what they came to.
 func (o *owner) awaitCalls() []outcome {
-	now := o.e.cfg.Now()
+	now := o.e.cfg.Clock.Now()
 	for _, c := range o.calls {
 		c.abort(errGivenUp, now, o.e.cfg.Grace)
 	}
 	outs := o.batch.replay
-	timer := time.NewTimer(o.e.cfg.Grace)
-	defer timer.Stop()
+	var late atomic.Bool
+	stop := o.e.cfg.Clock.AfterFunc(o.e.cfg.Grace, func() {
+		late.Store(true)
+		o.signal()
+	})
+	defer stop()
 	for {
 		o.mu.Lock()
 		outs = append(outs, o.outcomes...)
@@ -69,14 +73,15 @@ func (o *owner) awaitCalls() []outcome {
 		if len(o.calls) == 0 {
 			return outs
 		}
-		select {
-		case <-o.wake:
-		case <-timer.C: // who has returned meanwhile is about to deliver
-			for id, c := range o.calls {
-				if c.abandon() {
-					outs = append(outs, outcome{call: c, abandoned: true})
-					delete(o.calls, id)
-				}
+		o.e.working(-1)
+		<-o.wake
+		if !late.Load() {
+			continue
+		}
+		for id, c := range o.calls { // who has returned meanwhile is about to deliver
+			if c.abandon() {
+				outs = append(outs, outcome{call: c, abandoned: true})
+				delete(o.calls, id)
 			}
 		}
 	}

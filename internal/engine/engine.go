@@ -13,10 +13,10 @@ import (
 
 // Engine runs workflows over one store. Its methods are safe for concurrent use.
 type Engine struct {
-	cfg   Config
-	store store.Store
-	owns  bool // closing the engine closes the store
-	tools *tool.Registry
+	cfg     Config
+	store   store.Store
+	tools   *tool.Registry
+	tracker tracker // the clock, if it is one; else nil
 
 	mu     sync.Mutex
 	live   map[string]*owner // runs that this engine works on
@@ -28,33 +28,28 @@ type Engine struct {
 }
 
 // Open makes an engine over a store, which stays the caller's to close, after
-// the engine was closed.
+// the engine was closed, unless cfg says otherwise.
 func Open(_ context.Context, st store.Store, cfg Config) (*Engine, error) {
 	reg, err := tool.NewRegistry(cfg.Tools...)
 	if err != nil {
-		return nil, fmt.Errorf("open engine: %w", err)
+		err = fmt.Errorf("open engine: %w", err)
+		if cfg.CloseStore {
+			err = errors.Join(err, st.Close())
+		}
+		return nil, err
 	}
-	return &Engine{
+	e := &Engine{
 		cfg:   cfg.withDefaults(),
 		store: st,
 		tools: reg,
 		live:  make(map[string]*owner),
-	}, nil
-}
-
-// OpenOwning is Open for an engine that closes its store when it is closed, and
-// also when it cannot be opened.
-func OpenOwning(ctx context.Context, st store.Store, cfg Config) (*Engine, error) {
-	e, err := Open(ctx, st, cfg)
-	if err != nil {
-		return nil, errors.Join(err, st.Close())
 	}
-	e.owns = true
+	e.tracker, _ = e.cfg.Clock.(tracker)
 	return e, nil
 }
 
 // now is the time as events record it: UTC, microseconds.
-func (e *Engine) now() time.Time { return e.cfg.Now().UTC().Truncate(time.Microsecond) }
+func (e *Engine) now() time.Time { return e.cfg.Clock.Now().UTC().Truncate(time.Microsecond) }
 
 // adopt registers an owner; false if the engine is closed.
 func (e *Engine) adopt(o *owner) bool {
@@ -139,7 +134,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	if n := e.abandoned.count(); n > 0 {
 		err = fmt.Errorf("close engine: %d tool calls ignored their context and are still running", n)
 	}
-	if e.owns {
+	if e.cfg.CloseStore {
 		err = errors.Join(err, e.store.Close())
 	}
 	return err

@@ -18,6 +18,7 @@ const mailPause = 100 * time.Millisecond
 
 // serve owns the run until it ends, suspends, or the owner is asked to stop.
 func (o *owner) serve() {
+	defer o.retire()
 	defer o.e.disown(o)
 	defer close(o.done)
 	defer o.close()
@@ -146,7 +147,7 @@ func (o *owner) takeOutcomes(context.Context) error {
 	outs := o.outcomes
 	o.outcomes = nil
 	o.mu.Unlock()
-	now := o.e.cfg.Now()
+	now := o.e.cfg.Clock.Now()
 	for _, c := range o.calls {
 		if late := c.giveUpAt(o.e.cfg.Grace); !late.IsZero() && !now.Before(late) && c.abandon() {
 			outs = append(outs, outcome{call: c, abandoned: true})
@@ -190,7 +191,7 @@ func (o *owner) expire() error {
 // abortCalls asks calls to return whose scope was cancelled, or all of them if
 // the owner was told to abort.
 func (o *owner) abortCalls() {
-	now := o.e.cfg.Now()
+	now := o.e.cfg.Clock.Now()
 	for _, id := range o.m.Aborts() {
 		if c := o.calls[id]; c != nil {
 			c.abort(errCancelled, now, o.e.cfg.Grace)
@@ -251,27 +252,36 @@ func (o *owner) suspend(kind run.SuspensionKind, panicMessage string) error {
 // mailbox each.
 func (o *owner) wait(changed <-chan struct{}) {
 	for {
-		now := o.e.cfg.Now()
-		var timer *time.Timer
-		var due <-chan time.Time
-		if at := o.nextDue(now); !at.IsZero() {
-			timer = time.NewTimer(max(0, at.Sub(now)))
-			due = timer.C
-		}
-		again := false
 		select {
-		case <-o.wake:
-		case <-due:
 		case <-changed:
 			o.mailPending = true
-			again = time.Since(o.mailAt) < mailPause
+		default:
 		}
-		if timer != nil {
-			timer.Stop()
-		}
-		if !again {
+		now := o.e.cfg.Clock.Now()
+		if o.mailPending && now.Sub(o.mailAt) >= mailPause {
 			return
 		}
+		if o.waitUntil(o.nextDue(now), now, changed) {
+			return
+		}
+	}
+}
+
+// waitUntil blocks until there is something to do, or at last at due, unless that
+// is zero; false if the store signalled a change.
+func (o *owner) waitUntil(due, now time.Time, changed <-chan struct{}) bool {
+	if !due.IsZero() {
+		stop := o.e.cfg.Clock.AfterFunc(max(0, due.Sub(now)), o.signal)
+		defer stop()
+	}
+	o.e.working(-1)
+	select {
+	case <-o.wake: // who signalled said that this owner works again
+		return true
+	case <-changed:
+		o.e.working(+1)
+		o.mailPending = true
+		return false
 	}
 }
 
@@ -290,7 +300,7 @@ func (o *owner) nextDue(now time.Time) time.Time {
 		earlier(c.giveUpAt(o.e.cfg.Grace))
 	}
 	if o.mailPending {
-		earlier(now.Add(mailPause - time.Since(o.mailAt)))
+		earlier(o.mailAt.Add(mailPause))
 	}
 	if o.withheld {
 		earlier(now.Add(ownerPoll))

@@ -66,14 +66,14 @@ func (o *owner) takeMail(ctx context.Context) error {
 	nudged := o.nudged
 	o.nudged = false
 	o.mu.Unlock()
-	if !nudged && (!o.mailPending || time.Since(o.mailAt) < mailPause) {
+	if !nudged && (!o.mailPending || o.e.cfg.Clock.Now().Sub(o.mailAt) < mailPause) {
 		return nil
 	}
 	return o.readMail(ctx)
 }
 
 func (o *owner) readMail(ctx context.Context) error {
-	o.mailAt, o.mailPending = time.Now(), false
+	o.mailAt, o.mailPending = o.e.cfg.Clock.Now(), false
 	mails, err := o.e.store.Mail(ctx, o.id, o.mailSeen)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (e *Engine) lateAnswer(c *call, out outcome) {
 		log.Warn("abandoned call returned, and its outcome is still unknown", "error", out.err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := e.withTimeout(context.Background(), time.Minute, context.DeadlineExceeded)
 	defer cancel()
 	if err := e.post(ctx, c.o.id, m); err != nil {
 		log.Warn("late answer could not be posted", "error", err)

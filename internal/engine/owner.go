@@ -51,6 +51,7 @@ type owner struct {
 	outcomes []outcome // of calls that returned
 	halt     halt
 	nudged   bool          // mail was posted by this process
+	retired  bool          // it takes no signals any more
 	wake     chan struct{} // signalled when any of the above changed
 
 	final *run.View // of an ended run whose values are all at hand; read after done
@@ -194,7 +195,7 @@ func (o *owner) awaitSpace(cause error) bool {
 		return false
 	}
 	o.e.cfg.Logger.Warn("the store takes nothing at the moment; trying again", "run", o.id, "error", cause)
-	time.Sleep(spacePause)
+	o.e.pause(spacePause)
 	return true
 }
 
@@ -287,12 +288,33 @@ func (o *owner) env(ctx context.Context, v kernel.View, step string, attempt int
 	return &env{ctx: ctx, vals: o.vals, view: v, root: st.RootRunID, made: st.CreatedAt, step: step, attempt: attempt}
 }
 
-// signal wakes the loop up.
+// signal wakes the loop up. With the signal goes the word that it works again, so
+// that there is no moment at which nobody seems to.
 func (o *owner) signal() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.retired {
+		return
+	}
+	o.e.working(+1)
 	select {
 	case o.wake <- struct{}{}:
 	default:
+		o.e.working(-1)
 	}
+}
+
+// retire says that this owner does no more work, whoever may still signal it.
+func (o *owner) retire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retired = true
+	select {
+	case <-o.wake:
+		o.e.working(-1)
+	default:
+	}
+	o.e.working(-1)
 }
 
 func (o *owner) deliver(out outcome) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/culm-dev/culm/internal/canon"
 	"github.com/culm-dev/culm/internal/kernel"
@@ -254,7 +253,7 @@ func (e *Engine) create(p *prepared) (*owner, error) {
 	}
 	o := e.newOwner(id, p.prog, kernel.New(p.prog))
 	o.create = true
-	o.mailAt = time.Now() // nobody can have posted to it yet
+	o.mailAt = e.cfg.Clock.Now() // nobody can have posted to it yet
 	created := e.now()
 	q := &run.Queued{
 		RootRunID: id, SessionID: p.start.SessionID,
@@ -302,6 +301,7 @@ func (e *Engine) launchNew(ctx context.Context, o *owner) (*run.View, error) {
 		return nil, err
 	}
 	view := e.ownView(o)
+	e.working(+1)
 	go o.serve()
 	return view, nil
 }
@@ -309,11 +309,12 @@ func (e *Engine) launchNew(ctx context.Context, o *owner) (*run.View, error) {
 // launch lets an owner whose run is durably running work on it.
 func (e *Engine) launch(o *owner) (*run.View, error) {
 	view := e.ownView(o)
-	o.nudge() // whatever mail there is comes first
+	o.nudged = true // whatever mail there is comes first
 	if !e.adopt(o) {
 		_ = o.giveBack()
 		return nil, refuse(CodeClosed, "the engine is closed; run %s is suspended", o.id)
 	}
+	e.working(+1)
 	go o.serve()
 	return view, nil
 }

@@ -149,8 +149,7 @@ func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
 	}
 	changed, stop := e.store.Watch(runID)
 	defer stop()
-	tick := time.NewTicker(ownerPoll)
-	defer tick.Stop()
+	again := make(chan struct{}, 1)
 	for {
 		head, err := e.store.Head(ctx, runID)
 		var damage *store.DamagedError
@@ -162,11 +161,20 @@ func (e *Engine) Wait(ctx context.Context, runID string) (*run.View, error) {
 		if err != nil || !working {
 			return e.progress(ctx, runID, runID, ProgressOptions{Values: true, Session: AnySession})
 		}
+		stopTimer := e.cfg.Clock.AfterFunc(ownerPoll, func() {
+			select {
+			case again <- struct{}{}:
+			default:
+			}
+		})
 		select {
 		case <-changed:
-		case <-tick.C:
+		case <-again:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+		}
+		stopTimer()
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 	}
 }
