@@ -1,0 +1,40 @@
+package culm
+
+import (
+	"encoding/json"
+
+	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/workflow"
+)
+
+// Sessions.
+const (
+	// DefaultSession is the session of runs that name none.
+	DefaultSession = "local"
+	// AnySession in an option matches every session: for operators.
+	AnySession = "*"
+)
+
+// Start says what to run. Either Program or Workflow is needed.
+type Start struct {
+	// Program is the compiled definition. Or:
+	Program *workflow.Program
+	// Workflow is a definition as YAML or JSON; nested ones come from
+	// Config.Catalog. Ignored when Program is set.
+	Workflow []byte
+	// Args are the arguments, JSON of at most 8 MiB; nil is {}.
+	Args json.RawMessage
+	// Budget tightens the definition's budget; nil leaves it.
+	Budget *workflow.Budgets
+	// SessionID groups runs; "" is DefaultSession. Who does not know it cannot
+	// use its runs.
+	SessionID string
+	// Key makes the start idempotent within its session: the same request under
+	// the same key gives the same run, another is refused with CodeKeyConflict.
+	// "" starts a new run each time.
+	Key string
+	// Labels are for whoever looks for runs.
+	Labels map[string]string
+	// Authority is added to the engine's own for this run.
+	Authority run.Authority
+}
