@@ -70,6 +70,19 @@ func (e *Engine) Subscribe(ctx context.Context, runID string, since uint64) iter
 	}
 }
 
+// Logs gives what the tools of a run printed while they ran, oldest first: what
+// [Config.Logs] has kept of it, which may be nothing. It is no part of the journal. A
+// nested run's log is its part of its root's. After an error the sequence ends.
+func (e *Engine) Logs(ctx context.Context, runID string, opts LogOptions) iter.Seq2[run.LogLine, error] {
+	return func(yield func(run.LogLine, error) bool) {
+		for line, err := range e.e.Logs(ctx, runID, engine.LogOptions(opts)) {
+			if !yield(line, asError(err)) {
+				return
+			}
+		}
+	}
+}
+
 // List gives runs, newest first. Whether their owners live is true at the time of
 // the call.
 func (e *Engine) List(ctx context.Context, q store.Query) (*Page, error) {

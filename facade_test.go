@@ -1,10 +1,12 @@
 package culm_test
 
 import (
+	"context"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"iter"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/engine"
+	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/store/memory"
 	"github.com/culm-dev/culm/workflow"
 )
@@ -201,6 +204,11 @@ func TestErrorsAreThisPackages(t *testing.T) {
 	if errors.Unwrap(refused) == nil {
 		t.Error("the error has lost its cause")
 	}
+	for _, err := range eng.Logs(t.Context(), "nowhere", culm.LogOptions{}) {
+		if !errors.Is(err, &culm.Error{Code: culm.CodeNotFound}) {
+			t.Errorf("the log of a run that does not exist: %#v", err)
+		}
+	}
 	for _, err := range eng.Subscribe(t.Context(), "nowhere", 0) {
 		if !errors.Is(err, &culm.Error{Code: culm.CodeNotFound}) {
 			t.Errorf("events of a run that does not exist: %#v", err)
@@ -220,3 +228,9 @@ type anything struct{}
 func (anything) Now() time.Time                              { return time.Time{} }
 func (anything) AfterFunc(time.Duration, func()) func() bool { return nil }
 func (anything) Snapshot() (*workflow.Snapshot, error)       { return nil, nil }
+func (anything) Append(string, []run.LogLine)                {}
+func (anything) Release(string)                              {}
+func (anything) Remove(string) error                         { return nil }
+func (anything) Read(context.Context, string, <-chan struct{}) iter.Seq2[run.LogLine, error] {
+	return nil
+}

@@ -16,6 +16,17 @@ type ProgressOptions struct {
 	Session string
 }
 
+// LogOptions say which part of a run's log is read, and for how long.
+type LogOptions struct {
+	// Session must be the run's; "" is DefaultSession, AnySession matches every one.
+	Session string
+	// After leaves out lines up to this number. Default: none.
+	After uint64
+	// Follow goes on with lines as they come, of any process's run, until nobody
+	// works on the run any more.
+	Follow bool
+}
+
 // ContinueOptions say how to go on with a run.
 type ContinueOptions struct {
 	// Session must be the run's; "" is DefaultSession, AnySession matches every one.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/culm-dev/culm"
+	"github.com/culm-dev/culm/internal/livelog"
 	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/store/memory"
 	"github.com/culm-dev/culm/store/sqlite"
@@ -25,7 +26,8 @@ const CodeUnsupportedStore = "unsupported_store"
 //	memory:         nothing outlives the engine; for tests
 //
 // Closing the engine closes the store. Unless cfg says otherwise, the locks that
-// tell whether a step's processes still live are kept beside the database.
+// tell whether a step's processes still live are kept beside the database, and so
+// is what tools print, in the folder logs.
 func Open(ctx context.Context, url string, cfg culm.Config) (*culm.Engine, error) {
 	st, err := openStore(ctx, url, &cfg)
 	if err != nil {
@@ -50,6 +52,9 @@ func openStore(ctx context.Context, url string, cfg *culm.Config) (store.Store, 
 		}
 		if cfg.LockDir == "" {
 			cfg.LockDir = filepath.Join(filepath.Dir(path), "locks", "steps")
+		}
+		if cfg.Logs == nil {
+			cfg.Logs = livelog.New(filepath.Join(filepath.Dir(path), "logs"), livelog.Options{Logger: cfg.Logger})
 		}
 		return st, nil
 	}

@@ -8,6 +8,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"io"
 )
 
 // Effect is what repeating a call would do.
@@ -92,6 +93,9 @@ type Call struct {
 	// Progress, when not nil, shows people a line about what is going on. It is
 	// not durable, never blocks, and may be called from any goroutine.
 	Progress func(line string)
+	// Live, when not nil, gives the writer of a stream: see [Call.Output], by which
+	// tools write. It may be called from any goroutine.
+	Live func(s Stream) io.Writer
 }
 
 // Result is what a completed call returned.

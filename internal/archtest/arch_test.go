@@ -99,6 +99,7 @@ func TestRulesCatch(t *testing.T) {
 		{"adapters know their own port only", "store/sqlite", "internal/engine", "internal/proc"},
 		{"adapters know their own port only", "tool/git", "tool/shell", "tool/internal/workspace"},
 		{"adapters know their own port only", "tool/git", "store", "run"},
+		{"logs are kept by an adapter of the engine's port", "internal/livelog", "internal/engine", "run"},
 		{"package culm is the engine and its ports", ".", "store/sqlite", "store"},
 		{"package culm is the engine and its ports", ".", "internal/kernel", "internal/engine"},
 		{"servers stand on package culm", "internal/httpapi", "internal/web", "."},

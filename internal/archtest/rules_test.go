@@ -124,6 +124,14 @@ var rules = []rule{
 		},
 	},
 	{
+		name:    "logs are kept by an adapter of the engine's port",
+		why:     "the port's types are those of package run, so that what keeps logs needs to know nothing of the engine",
+		applies: in("internal/livelog"),
+		forbids: func(_, imported string) bool {
+			return ours(imported) && !is("run", "internal/livelog")(imported) && !within(imported, below...)
+		},
+	},
+	{
 		name:    "package culm is the engine and its ports",
 		why:     "a program that embeds Culm chooses its adapters itself; package local chooses for one machine",
 		applies: is("."),

@@ -45,6 +45,9 @@ func (d lines) event(ev run.Event, old bool) {
 }
 
 func (d lines) say(line culm.ProgressLine) {
+	if line.Stream != "" { // "culm logs" has what programs print
+		return
+	}
 	d.note(term.Clean(fmt.Sprintf("%s progress %s %s", d.in.Now().UTC().Format(plain.ClockFormat), line.StepID, line.Line)))
 }
 

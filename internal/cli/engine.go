@@ -23,6 +23,7 @@ type Engine interface {
 	Wait(ctx context.Context, runID string) (*run.View, error)
 	Progress(ctx context.Context, runID string, o culm.ProgressOptions) (*run.View, error)
 	Subscribe(ctx context.Context, runID string, since uint64) iter.Seq2[run.Event, error]
+	Logs(ctx context.Context, runID string, o culm.LogOptions) iter.Seq2[run.LogLine, error]
 	Recover(ctx context.Context) ([]culm.Recovered, error)
 	RecoverRun(ctx context.Context, runID string) (*run.View, error)
 	Continue(ctx context.Context, runID string, o culm.ContinueOptions) (*run.View, error)
@@ -40,7 +41,7 @@ type opened struct {
 	Engine
 	in     *invocation
 	config *config
-	lines  chan culm.ProgressLine // what running tools say about themselves
+	lines  chan culm.ProgressLine // what running tools say about themselves, and print
 
 	stopping sync.WaitGroup
 }

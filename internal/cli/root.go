@@ -57,7 +57,7 @@ func (in *invocation) groups() []group {
 		{"Run them", []*cobra.Command{
 			in.runCommand(), in.continueCommand(), in.resolveCommand(), in.cancelCommand(), in.restartCommand(), in.recoverCommand(),
 		}},
-		{"Look at runs", []*cobra.Command{in.listCommand(), in.showCommand(), in.eventsCommand(), in.waitCommand()}},
+		{"Look at runs", []*cobra.Command{in.listCommand(), in.showCommand(), in.eventsCommand(), in.logsCommand(), in.waitCommand()}},
 		{"Other", []*cobra.Command{in.versionCommand()}},
 	}
 }

@@ -30,6 +30,7 @@ type call struct {
 	tool    tool.Tool
 	effect  tool.Effect
 	req     tool.Call
+	live    *liveOutput   // nil if nobody listens
 	timeout time.Duration // of the attempt; 0 for none
 
 	ctx    context.Context
@@ -71,6 +72,7 @@ func (c *call) run() {
 	defer c.o.e.working(-1)
 	out := outcome{call: c}
 	out.res, out.err = c.invoke()
+	c.live.end()
 	c.mu.Lock()
 	c.returned = true
 	abandoned := c.abandoned
@@ -80,6 +82,9 @@ func (c *call) run() {
 		return
 	}
 	c.o.e.lateAnswer(c, out)
+	if c.o.e.owner(c.o.id) == nil {
+		c.o.e.releaseLog(c.o.id)
+	}
 }
 
 // invoke calls the tool; a panic is an error of which nothing is known.

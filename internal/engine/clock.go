@@ -38,6 +38,12 @@ func (e *Engine) working(delta int) {
 	}
 }
 
+// alarm rings once, after d, unless it is stopped before.
+func (e *Engine) alarm(d time.Duration) (rings <-chan struct{}, stop func() bool) {
+	c := make(chan struct{})
+	return c, e.cfg.Clock.AfterFunc(d, func() { close(c) })
+}
+
 // pause blocks an owner for d.
 func (e *Engine) pause(d time.Duration) {
 	over := make(chan struct{})

@@ -36,9 +36,13 @@ type Config struct {
 	By string
 	// Logger is told what people operating Culm should know. Default: discarded.
 	Logger *slog.Logger
-	// Progress, when not nil, is told what running tools say about themselves.
-	// It must not block and may be called from any goroutine.
+	// Progress, when not nil, is told what running tools say about themselves, and
+	// the latest line of what they print. It must not block and may be called from
+	// any goroutine.
 	Progress func(ProgressLine)
+	// Logs keeps what tools print while they run, for [Engine.Logs]. Default: it is
+	// not kept.
+	Logs Logs
 	// Clock is the engine's time. Default: the system's. For tests.
 	Clock Clock
 	// CloseStore lets the engine close its store: when it is closed, and when it
@@ -46,9 +50,11 @@ type Config struct {
 	CloseStore bool
 }
 
-// ProgressLine is what a running tool says about itself.
+// ProgressLine is what a running tool says about itself, or prints.
 type ProgressLine struct {
 	RunID, StepID, Line string
+	// Stream is where it was printed; "" if the tool said it about itself.
+	Stream tool.Stream
 }
 
 func (c Config) withDefaults() Config {

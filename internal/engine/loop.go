@@ -21,6 +21,7 @@ func (o *owner) serve() {
 	defer o.retire()
 	defer o.e.disown(o)
 	defer close(o.done)
+	defer o.e.releaseLog(o.id)
 	defer o.close()
 	ctx := context.Background()
 	changed, unwatch := o.e.store.Watch(o.id)

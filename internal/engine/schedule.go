@@ -327,8 +327,8 @@ func (o *owner) newCall(a kernel.Action, env *env, t tool.Tool, effect tool.Effe
 		LockPath:       o.e.lockPath(o.id, a.StepID),
 		Args:           args,
 	}
-	if show := o.e.cfg.Progress; show != nil {
-		c.req.Progress = func(line string) { show(ProgressLine{RunID: o.id, StepID: a.StepID, Line: line}) }
+	if c.live = o.e.newLiveOutput(o.id, a.StepID, env.attempt); c.live != nil {
+		c.req.Progress, c.req.Live = c.live.progress, c.live.writer
 	}
 	return c
 }

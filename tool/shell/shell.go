@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ const defaultMaxOutput = 1 << 20
 // The result is {exit_code, stdout, stderr}. Of output beyond the limit the head
 // and the tail are kept, with a line between them that says how much is missing,
 // and `truncated` names the stream. Output that is not UTF-8 is {"base64": ...}.
+// What the program prints is live output too ([tool.Call.Output]), as it comes.
 // A call ends when all processes of it have ended: those that outlive the program
 // get a second to finish, then SIGTERM, and two seconds later SIGKILL. Under a
 // guard on Linux that finds every descendant; elsewhere, and without a guard, one
@@ -94,7 +96,8 @@ func (o Options) call(ctx context.Context, c tool.Call, in args) (output, error)
 		return output{}, err
 	}
 	stdout, stderr := newCapped(o.MaxOutput), newCapped(o.MaxOutput)
-	child.Stdout, child.Stderr = stdout, stderr
+	child.Stdout = io.MultiWriter(stdout, c.Output(tool.Stdout))
+	child.Stderr = io.MultiWriter(stderr, c.Output(tool.Stderr))
 	exit, err := child.Run(ctx)
 	if err != nil {
 		return output{}, runFailure(ctx, child, err)

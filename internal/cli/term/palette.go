@@ -4,6 +4,7 @@
 package term
 
 import (
+	"hash/fnv"
 	"io"
 	"os"
 	"strings"
@@ -46,6 +47,18 @@ func (p Palette) Busy(s string) string { return p.style(s, ansi.AttrCyanForegrou
 // Warn is for what waits for someone.
 func (p Palette) Warn(s string) string { return p.style(s, ansi.AttrYellowForegroundColor) }
 
+// Tint tells things apart: one name always has the same colour.
+func (p Palette) Tint(name string) func(string) string {
+	colours := []ansi.Attr{
+		ansi.AttrCyanForegroundColor, ansi.AttrYellowForegroundColor, ansi.AttrGreenForegroundColor,
+		ansi.AttrMagentaForegroundColor, ansi.AttrBlueForegroundColor,
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	colour := colours[h.Sum32()%uint32(len(colours))]
+	return func(s string) string { return p.style(s, colour) }
+}
+
 // IsTerminal reports whether w is a terminal that can redraw lines.
 func IsTerminal(w io.Writer, env func(string) string) bool {
 	f, ok := w.(*os.File)
@@ -67,6 +80,13 @@ func Size(w io.Writer) (columns, lines int) {
 		}
 	}
 	return 80, 24
+}
+
+// LastShown is what a terminal would show at last of a line in which a program
+// went back to the beginning to write over what it had written.
+func LastShown(line string) string {
+	line = strings.TrimRight(line, "\r")
+	return line[strings.LastIndexByte(line, '\r')+1:]
 }
 
 // Clean makes text of unknown origin safe to show on one line of a terminal:

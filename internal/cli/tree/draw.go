@@ -135,6 +135,7 @@ func (r Row) line(nameWidth, detailWidth int, p Pen) string {
 	var b strings.Builder
 	b.WriteString(" " + r.glyph(p) + " " + strings.Repeat("  ", r.Depth))
 	name, info := term.Clean(r.Name), strings.TrimSpace(term.Clean(r.Info))
+	said := strings.TrimSpace(term.Clean(term.LastShown(r.Said)))
 	if r.Group || r.Mark == Note {
 		b.WriteString(p.Faint(strings.TrimRight(name+"  "+info, " ")))
 		return b.String()
@@ -146,10 +147,13 @@ func (r Row) line(nameWidth, detailWidth int, p Pen) string {
 		detail := ansi.Truncate(term.Clean(r.Detail), detailWidth, "…")
 		b.WriteString("  " + p.Faint(detail) + pad(detailWidth-ansi.StringWidth(detail)))
 	}
-	if info == "" {
-		return strings.TrimRight(b.String(), " ")
+	if info != "" {
+		b.WriteString("  " + r.paintInfo(p, info))
 	}
-	return b.String() + "  " + r.paintInfo(p, info)
+	if said != "" {
+		b.WriteString("  " + p.Faint(said))
+	}
+	return strings.TrimRight(b.String(), " ")
 }
 
 func pad(n int) string { return strings.Repeat(" ", max(n, 0)) }

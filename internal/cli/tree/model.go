@@ -32,7 +32,7 @@ type instance struct {
 	failure  *run.Failure
 	reason   string
 	doubt    bool
-	line     string // the tool's latest word
+	line     string // the latest line of what its tool prints or says
 }
 
 // tally is what is known of a step over all of its instances.
@@ -129,7 +129,7 @@ func (m *Model) Load(s *run.Snapshot) {
 	}
 }
 
-// Say shows what a step's tool says about itself while it runs.
+// Say shows what a step's tool prints or says about itself while it runs.
 func (m *Model) Say(stepID, line string) {
 	if in := m.instances[stepID]; in != nil && in.status == run.StatusStepRunning {
 		in.line = line

@@ -32,6 +32,7 @@ type Row struct {
 	Name   string
 	Detail string
 	Info   string
+	Said   string // the latest line of what its tool prints
 	Group  bool
 }
 
@@ -122,7 +123,7 @@ func (m *Model) stepRow(it *Item, depth int, now time.Time) Row {
 	case it.Counted:
 		row.Mark, row.Info = m.countedMark(it, t), m.counts(it, t)
 	default:
-		row.Mark, row.Info = m.mark(it, t.last, now), m.info(it, t.last, now)
+		row.Mark, row.Info, row.Said = m.mark(it, t.last, now), m.info(it, t.last, now), t.last.line
 	}
 	return row
 }
@@ -187,9 +188,6 @@ func (m *Model) remark(it *Item, in *instance, now time.Time) []string {
 	case run.StatusStepRunning:
 		if !in.deadline.IsZero() {
 			return []string{until(in.deadline, now)}
-		}
-		if in.line != "" {
-			return []string{in.line}
 		}
 	case run.StatusStepFailed:
 		text := failureText(in.failure)
@@ -263,7 +261,7 @@ func (m *Model) instanceRows(rows []Row, it *Item, depth int, now time.Time) []R
 	}
 	for _, id := range shown {
 		in := m.instances[id]
-		rows = append(rows, Row{Mark: m.mark(it, in, now), Depth: depth, Name: scopeOf(id), Info: m.info(it, in, now)})
+		rows = append(rows, Row{Mark: m.mark(it, in, now), Depth: depth, Name: scopeOf(id), Info: m.info(it, in, now), Said: in.line})
 	}
 	if more := len(t.open) - len(shown); more > 0 {
 		rows = append(rows, Row{Mark: Note, Depth: depth, Name: fmt.Sprintf("… and %d more", more)})
