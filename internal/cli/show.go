@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -17,31 +16,52 @@ import (
 	"github.com/culm-dev/culm/run"
 )
 
+type showOptions struct {
+	run, step string
+	output    bool
+}
+
 func (in *invocation) showCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "show RUN",
+	var opts showOptions
+	cmd := &cobra.Command{
+		Use:   "show RUN [--output [STEP]]",
 		Short: "Show one run: its steps, results, and what it waits for",
 		Long: `Shows where a run stands: its steps as a tree, what failed, what is in doubt, what
 it waits for, and what to type next. With -o json it is the whole snapshot, with
 definitions, arguments and outputs, and what is possible now under "actions".
 
+With --output it prints one output and nothing else: that of the run, or of a STEP.
+A string is printed byte for byte, anything else as JSON.
+
 RUN is a run's id, or any beginning or end of it that only one run has.`,
 		Example: `  culm show 7d1e9f
+  culm show 7d1e9f --output > result.txt
+  culm show 7d1e9f --output build | jq -r .stdout
   culm show 7d1e9f -o json | jq .steps.review.output`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return in.runShow(cmd.Context(), args[0])
+			opts.run = args[0]
+			if len(args) > 1 {
+				opts.step = args[1]
+			}
+			return in.runShow(cmd.Context(), opts)
 		},
 	}
+	cmd.Flags().BoolVar(&opts.output, "output", false, "print only the output, of the run or of STEP")
+	return cmd
 }
 
-func (in *invocation) runShow(ctx context.Context, name string) (err error) {
+func (in *invocation) runShow(ctx context.Context, opts showOptions) (err error) {
+	if opts.step != "" && !opts.output {
+		return usage("culm show takes a STEP only with --output").
+			help("To see its output: %s", in.command("show", opts.run, "--output", opts.step))
+	}
 	o, err := in.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer o.close(ctx, &err)
-	id, err := o.find(ctx, name)
+	id, err := o.find(ctx, opts.run)
 	if err != nil {
 		return err
 	}
@@ -49,7 +69,10 @@ func (in *invocation) runShow(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	if in.global.json() {
+	switch {
+	case opts.output:
+		return in.writeOneOutput(v, opts.step)
+	case in.global.json():
 		return writeJSONDoc(in.Stdout, v)
 	}
 	return in.page(v, o.model(ctx, v))
@@ -97,7 +120,7 @@ func (in *invocation) page(v *run.View, m *tree.Model) error {
 	}
 	if v.Status == run.StatusSucceeded {
 		b.WriteString("\n" + p.Faint("output") + "\n")
-		pageOutput(&b, v.Output)
+		in.pageOutput(&b, v)
 	}
 	if advice := in.advice(v); len(advice) > 0 {
 		b.WriteString("\n" + strings.Join(advice, "\n") + "\n")
@@ -163,22 +186,4 @@ func usageText(s *run.Snapshot) string {
 		text += fmt.Sprintf(", %d of %d retries", s.Usage.Retries, s.Budget.MaxRetries)
 	}
 	return text
-}
-
-// maxShown is how many lines of an output the page shows.
-const maxShown = 20
-
-func pageOutput(b *strings.Builder, output json.RawMessage) {
-	var text strings.Builder
-	if writeOutput(&text, output) != nil {
-		return
-	}
-	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
-	for i, line := range lines {
-		if i == maxShown {
-			fmt.Fprintf(b, "  … %d more lines (-o json shows all)\n", len(lines)-i)
-			return
-		}
-		b.WriteString("  " + term.Clean(line) + "\n")
-	}
 }
