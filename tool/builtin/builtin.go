@@ -18,8 +18,8 @@ type Options struct {
 	Git   git.Options
 }
 
-// Tools returns all built-in tools: echo, exec, read_file, write_file, list_dir,
-// glob, grep, git and json.
+// Tools returns all built-in tools: echo, exec, read_file, write_file, edit_file,
+// list_dir, glob, grep, git and json.
 func Tools(o Options) []tool.Tool {
 	return slices.Concat(
 		[]tool.Tool{echo.New(), shell.New(o.Shell)},

@@ -20,7 +20,7 @@ func TestBuiltinsSayWhatTheyDo(t *testing.T) {
 	}{
 		"echo": {tool.Read, "read"}, "exec": {tool.Write, "exec"}, "git": {tool.Read, "read"}, "glob": {tool.Read, "read"},
 		"grep": {tool.Read, "read"}, "json": {tool.Read, "read"}, "list_dir": {tool.Read, "read"},
-		"read_file": {tool.Read, "read"}, "write_file": {tool.Write, "write"},
+		"read_file": {tool.Read, "read"}, "write_file": {tool.Write, "write"}, "edit_file": {tool.Write, "write"},
 	}
 	if names := registry.Names(); len(names) != len(want) {
 		t.Errorf("got %v", names)

@@ -1,12 +1,13 @@
 // Package file holds the tools that read and write files in a run's workspace:
-// read_file, list_dir, glob and grep (effect read), and write_file.
+// read_file, list_dir, glob and grep (effect read), write_file and edit_file.
 //
 // Paths are relative to the workspace, or absolute below it. Everything goes
 // through [os.Root]: "..", absolute paths and symbolic links never lead out,
 // whatever is renamed meanwhile; what would fails with "permission_denied".
 // Symbolic links inside the workspace work if they are relative. Only regular
 // files are read and written: no pipe can block a call. Other definite failures
-// are "not_found", "invalid_input", "too_large" and "execution_failed".
+// are "not_found", "invalid_input", "too_large" and "execution_failed", and those of
+// edit_file.
 //
 // In results, names and lines that are not UTF-8 have U+FFFD in place of what is
 // not.
@@ -26,7 +27,7 @@ import (
 
 // Tools returns all tools of this package.
 func Tools() []tool.Tool {
-	return []tool.Tool{NewReadFile(), NewWriteFile(), NewListDir(), NewGlob(), NewGrep()}
+	return []tool.Tool{NewReadFile(), NewWriteFile(), NewEditFile(), NewListDir(), NewGlob(), NewGrep()}
 }
 
 // openRegular opens a regular file below root for reading.

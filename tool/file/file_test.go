@@ -134,6 +134,7 @@ func TestNothingLeadsOutOfTheWorkspace(t *testing.T) {
 			{file.NewWriteFile(), args{"path": path + "/new", "content": "x"}},
 			{file.NewWriteFile(), args{"path": path + "/deep/new", "content": "x"}},
 			{file.NewWriteFile(), args{"path": path + "/secret", "content": "x", "append": true}},
+			{file.NewEditFile(), args{"path": path + "/secret", "old": "canary", "new": "gone"}},
 			{file.NewListDir(), args{"path": path}},
 			{file.NewGlob(), args{"path": path, "pattern": "**"}},
 			{file.NewGrep(), args{"path": path, "pattern": "canary"}},
@@ -162,6 +163,8 @@ func TestWithoutWorkspaceNothingIsTouched(t *testing.T) {
 		switch of.Spec().Name {
 		case "write_file":
 			in["content"] = "x"
+		case "edit_file":
+			in["old"], in["new"] = "x", "y"
 		case "glob", "grep":
 			in["pattern"] = "x"
 		}
