@@ -2,6 +2,7 @@ package engine
 
 import (
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -74,20 +75,12 @@ func (l *liveOutput) stream(name string) *liveStream {
 func (l *liveOutput) progress(text string) {
 	text = strings.TrimRight(text, "\n")
 	if show := l.e.cfg.Progress; show != nil {
-		_, last, _ := cutLast(text, "\n")
+		last := text[strings.LastIndexByte(text, '\n')+1:]
 		show(ProgressLine{RunID: l.runID, StepID: l.place.Step, Line: strings.ToValidUTF8(last, "\uFFFD")})
 	}
 	if l.e.cfg.Logs != nil {
 		_, _ = l.stream(run.LogProgress).Write([]byte(text + "\n"))
 	}
-}
-
-// cutLast cuts s around the last sep; without one all of it is after.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
 }
 
 // put takes what is written to a stream. The goroutine is started if need be.
@@ -166,10 +159,16 @@ func (l *liveOutput) anyBegun() bool {
 }
 
 // pass passes lines on: all to the log, the latest of the program's to who looks on.
+// What panics there is not the run's concern.
 func (l *liveOutput) pass(lines []run.LogLine) {
 	if len(lines) == 0 {
 		return
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			l.e.cfg.Logger.Error("live output panicked", "run", l.runID, "step", l.place.Step, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
 	at := l.e.now()
 	latest := ProgressLine{RunID: l.runID, StepID: l.place.Step}
 	for i := range lines {

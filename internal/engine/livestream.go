@@ -12,7 +12,7 @@ import (
 // pieces.
 const maxLogLine = 8 << 10
 
-// costOf is what a text is in a log, in bytes.
+// costOf is what a text is in a log, in bytes. What is begun counts as a line.
 func costOf(text []byte) int {
 	return len(text) + lineCost*(1+bytes.Count(text, []byte("\n")))
 }

@@ -362,6 +362,30 @@ func TestAHangingLogHoldsNoStepUp(t *testing.T) {
 	})
 }
 
+// Who looks on cannot break a run.
+func TestAnOnlookerThatPanics(t *testing.T) {
+	onMemory(t, func(t *testing.T, w *world) {
+		var kept notes
+		e, err := engine.Open(t.Context(), w.open(), engine.Config{
+			Logs: &kept, Progress: func(engine.ProgressLine) { panic("cannot look") },
+			Tools: []tool.Tool{printer(func(c tool.Call) error {
+				write(c.Output(tool.Stdout), "one\n")
+				return nil
+			})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := e.Run(t.Context(), engine.Start{Workflow: []byte(printing)})
+		if err != nil || v.Status != run.StatusSucceeded {
+			t.Errorf("%v, %v", v, err)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // What is printed faster than it is kept is left out in the middle, and the log says
 // how much.
 func TestWhatIsPrintedTooFastIsLeftOut(t *testing.T) {
