@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -176,10 +177,30 @@ func noStep(v *run.View, word string, all []string) *Failure {
 	if doubts := inDoubt(v); len(doubts) > 0 {
 		return f.help("In doubt: %s", stepList(doubts))
 	}
+	if instances := instancesOf(word, all); len(instances) > 0 {
+		return f.help("It runs in several places. Name one: %s", strings.Join(instances, ", "))
+	}
 	if near := canon.Near(word, all); near != "" {
 		return f.help("Did you mean %s?", near)
 	}
 	return f
+}
+
+// instancesOf lists the instances of a step that is named without a place, the first
+// few if there are many.
+func instancesOf(word string, all []string) []string {
+	const most = 5
+	var found []string
+	for _, id := range all {
+		if withoutScopes(id) == word {
+			found = append(found, id)
+		}
+	}
+	slices.Sort(found)
+	if len(found) > most {
+		found = append(found[:most], "…")
+	}
+	return found
 }
 
 // shortStep is a step instance's id with colons: charge@root[2]#0 is charge:2:0.
