@@ -108,6 +108,8 @@ func TestRulesCatch(t *testing.T) {
 		{"the command line uses package culm", "internal/cli/tree", "store/sqlite", "run"},
 		{"only the command line imports app", "local", "internal/app", "store/sqlite"},
 		{"only the command line imports app", "cmd/culm", "internal/app", "internal/cli"},
+		{"the command line does not import package testing", "internal/rehearsal", "testing", "store/memory"},
+		{"the command line does not import package testing", "internal/cli", "culmtest", "internal/rehearsal"},
 		{"what ships does not import tests", "internal/engine", "internal/testkit/effectlog", "testing"},
 		{"the outside checker shares no code with what it checks", "internal/testkit/checker", "run", "internal/testkit/effectlog"},
 		{"the reference interpreter shares no code with kernel and engine", "internal/testkit/reference", "internal/kernel", "workflow"},

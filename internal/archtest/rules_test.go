@@ -164,6 +164,12 @@ var rules = []rule{
 		forbids: func(pkg, imported string) bool { return within(imported, "internal/app") },
 	},
 	{
+		name:    "the command line does not import package testing",
+		why:     "culm test and culmtest stand on internal/rehearsal, which knows no Go test",
+		applies: in("internal/cli", "internal/rehearsal"),
+		forbids: func(_, imported string) bool { return within(imported, "testing", "culmtest") },
+	},
+	{
 		name:    "what ships does not import tests",
 		why:     "test kits are for tests",
 		applies: func(pkg string) bool { return !within(pkg, "test", "internal/testkit") },

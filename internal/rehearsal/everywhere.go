@@ -90,3 +90,7 @@ func (e *Everywhere) examine(w *World, v *run.View) error {
 	}
 	return err
 }
+
+// Compare takes the undisturbed run from another one of the same kind, in place of
+// [Everywhere.Begin].
+func (e *Everywhere) Compare(with *Everywhere) { e.whole, e.plan = with.whole, with.plan }

@@ -46,12 +46,12 @@ func New(cfg culm.Config, begin time.Time) *World {
 	return w
 }
 
-// Add adds a scripted tool, in place of a real one of that name. It counts for
+// Add adds a scripted tool, in place of any other of that name. It counts for
 // processes that are started after it.
 func (w *World) Add(s *Script) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.scripts = append(w.scripts, s)
+	w.scripts = append(slices.DeleteFunc(w.scripts, func(other *Script) bool { return other.spec.Name == s.spec.Name }), s)
 }
 
 // Clock is the world's time.
