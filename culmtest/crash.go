@@ -44,6 +44,9 @@ type CrashOptions struct {
 	// MayRepeat lists tools whose writes may be done twice: their author says so
 	// with on_unknown: rerun.
 	MayRepeat []string
+	// AnyOutput lets outputs differ from that of the undisturbed run, as they do
+	// where they hold a time or a random number.
+	AnyOutput bool
 	// Check, when not nil, is called with every run that came to its end.
 	Check func(env *Env, v *run.View)
 }
@@ -83,7 +86,7 @@ func (o *CrashOptions) prepare(t *testing.T, s culm.Start, setup func(env *Env))
 	t.Helper()
 	env := New(t, &o.Options)
 	setup(env)
-	e := &rehearsal.Everywhere{Start: s, MayRepeat: o.MayRepeat}
+	e := &rehearsal.Everywhere{Start: s, MayRepeat: o.MayRepeat, AnyOutput: o.AnyOutput}
 	if o.Check != nil {
 		e.Check = func(_ *rehearsal.World, v *run.View) error {
 			o.Check(env, v)

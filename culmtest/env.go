@@ -11,10 +11,9 @@ import (
 
 // Options say what an [Env] is like. The zero value is usable.
 type Options struct {
-	// Config is the engine's. Its Clock and CloseStore are replaced. Its Tools are
-	// real ones: they must return once their context is done, and are not called
-	// where the name is scripted too. Default authority: everything that the tools
-	// can do.
+	// Config is the engine's. Its Clock and CloseStore are replaced; its Tools are
+	// real ones, as those of [Env.Use]. Default authority: everything that the
+	// tools can do.
 	Config culm.Config
 	// Begin is what time it is at first. Default: 2030-01-01, midnight UTC.
 	Begin time.Time

@@ -33,6 +33,11 @@ func (e *Env) Fake(t tool.Tool, replies ...Reply) *Script {
 	return e.add(rehearsal.Like(t, e.replies(replies)...))
 }
 
+// Use adds real tools. They must return once their context is done, and are not
+// called where the name is scripted too. A call counts as done when it returned
+// without an error, even if its process died meanwhile.
+func (e *Env) Use(tools ...tool.Tool) { e.w.Use(tools...) }
+
 func (e *Env) add(s *rehearsal.Script) *Script {
 	e.w.Add(s)
 	return &Script{e, s}

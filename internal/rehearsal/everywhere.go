@@ -16,6 +16,8 @@ type Everywhere struct {
 	Start culm.Start
 	// MayRepeat lists tools whose writes may be done twice.
 	MayRepeat []string
+	// AnyOutput lets outputs differ.
+	AnyOutput bool
 	// Check, when not nil, is asked about every run that came to its end.
 	Check func(w *World, v *run.View) error
 
@@ -61,7 +63,7 @@ func (e *Everywhere) Try(ctx context.Context, w *World, c Crash) error {
 	w.CrashAt(c)
 	v, err := e.see(ctx, w)
 	if err == nil {
-		err = errors.Join(e.examine(w, v), differ(e.whole, v))
+		err = errors.Join(e.examine(w, v), e.differ(v))
 	}
 	if err == nil && w.Armed() {
 		err = errors.New("the process did not die: the run took another course, so what it does is not determined by its script")

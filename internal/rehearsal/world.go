@@ -54,6 +54,13 @@ func (w *World) Add(s *Script) {
 	w.scripts = append(slices.DeleteFunc(w.scripts, func(other *Script) bool { return other.spec.Name == s.spec.Name }), s)
 }
 
+// Use adds real tools. It counts for processes that are started after it.
+func (w *World) Use(tools ...tool.Tool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cfg.Tools = slices.Concat(w.cfg.Tools, tools)
+}
+
 // Clock is the world's time.
 func (w *World) Clock() *Clock { return w.clock }
 

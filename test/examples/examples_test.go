@@ -16,7 +16,7 @@ func TestEveryExampleIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tested := []string{"crash-demo", "hello", "repo-report"}
+	tested := []string{"crash-demo", "embed", "hello", "repo-report"}
 	for _, entry := range entries {
 		if !slices.Contains(tested, entry.Name()) {
 			t.Errorf("examples/%s has no test here", entry.Name())
