@@ -2,6 +2,7 @@ package culmtest
 
 import (
 	"github.com/culm-dev/culm"
+	"github.com/culm-dev/culm/internal/rehearsal"
 	"github.com/culm-dev/culm/run"
 )
 
@@ -31,7 +32,7 @@ func (e *Env) Continue(runID string, opts culm.ContinueOptions) *run.View {
 // could decide, the run stays suspended.
 func (e *Env) Operate(runID string) *run.View {
 	e.t.Helper()
-	v, err := e.w.Operate(e.t.Context(), runID)
+	v, err := e.w.Operate(e.t.Context(), runID, &rehearsal.Operator{Knows: true})
 	e.must("operate run", err)
 	return v
 }

@@ -86,7 +86,7 @@ func (o *CrashOptions) prepare(t *testing.T, s culm.Start, setup func(env *Env))
 	t.Helper()
 	env := New(t, &o.Options)
 	setup(env)
-	e := &rehearsal.Everywhere{Start: s, MayRepeat: o.MayRepeat, AnyOutput: o.AnyOutput}
+	e := &rehearsal.Everywhere{Start: s, Operator: &rehearsal.Operator{Knows: true}, MayRepeat: o.MayRepeat, AnyOutput: o.AnyOutput}
 	if o.Check != nil {
 		e.Check = func(_ *rehearsal.World, v *run.View) error {
 			o.Check(env, v)

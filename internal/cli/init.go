@@ -21,10 +21,10 @@ func (in *invocation) initCommand() *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Make a project that runs at once",
 		Long: `Writes a small project into DIR, the current directory by default: culm.yaml, an
-example in workflows/, and agents/. The example needs no key, no network and no
+example in workflows/ with its test cases, and agents/. The example needs no key, no network and no
 flag. Nothing is ever overwritten.`,
 		Example: `  culm init hello
-  cd hello && culm run hello`,
+  cd hello && culm run hello && culm test`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -65,7 +65,7 @@ func (in *invocation) runInit(dir string) error {
 	if dir != "." {
 		in.note("  cd " + quote(dir))
 	}
-	in.note("  culm run hello")
+	in.note("  culm run hello", "  culm test")
 	return nil
 }
 

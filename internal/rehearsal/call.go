@@ -43,11 +43,11 @@ type Call struct {
 // Instance reports whether a step instance is one of a step: the instance itself,
 // or any of a step whose bare id is given.
 func Instance(step, instance string) bool {
-	return step == instance || step == bare(instance)
+	return step == instance || step == StepOf(instance)
 }
 
-// bare is the id of a step in its own definition.
-func bare(instance string) string {
+// StepOf is the id that the step of an instance has in its own definition.
+func StepOf(instance string) string {
 	instance = instance[strings.LastIndexByte(instance, '/')+1:]
 	if i := strings.IndexAny(instance, "@#"); i >= 0 {
 		return instance[:i]

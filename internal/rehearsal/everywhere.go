@@ -14,6 +14,8 @@ import (
 // is closed after it.
 type Everywhere struct {
 	Start culm.Start
+	// Operator sees the runs to their ends.
+	Operator *Operator
 	// MayRepeat lists tools whose writes may be done twice.
 	MayRepeat []string
 	// AnyOutput lets outputs differ.
@@ -82,7 +84,7 @@ func (e *Everywhere) see(ctx context.Context, w *World) (*run.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.Operate(ctx, v.RunID)
+	return w.Operate(ctx, v.RunID, e.Operator)
 }
 
 func (e *Everywhere) examine(w *World, v *run.View) error {

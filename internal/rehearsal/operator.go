@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/run"
@@ -13,18 +14,39 @@ import (
 // rounds bounds how often an operator goes on with one run.
 const rounds = 100
 
-// Operate sees a run to its end as an operator would who knows what happened: it
-// recovers what a dead process left, says of each write in doubt whether it was
-// done, and continues the run; calls that may be repeated are. It returns the run
-// when it has ended, or when nothing but somebody else's knowledge could bring it
-// on: it is then suspended.
-func (w *World) Operate(ctx context.Context, runID string) (*run.View, error) {
+// Operator is who sees runs to their end: it recovers what a dead process left,
+// decides on steps in doubt as far as it can, and continues the run; calls that may
+// be repeated are.
+type Operator struct {
+	// Knows: it knows what was done, and decides by that.
+	Knows bool
+	// Verdicts are what it says where it does not know, by step instance or step.
+	Verdicts map[string]culm.Resolution
+
+	used map[string]bool
+}
+
+// Unused are the verdicts that were never asked for, sorted.
+func (o *Operator) Unused() []string {
+	var steps []string
+	for step := range o.Verdicts {
+		if !o.used[step] {
+			steps = append(steps, step)
+		}
+	}
+	slices.Sort(steps)
+	return steps
+}
+
+// Operate returns the run when it has ended, or when the operator can do nothing
+// more for it: it is then suspended.
+func (w *World) Operate(ctx context.Context, runID string, o *Operator) (*run.View, error) {
 	for range rounds {
 		v, err := w.Wait(ctx, runID)
 		if err != nil || v.Status.Terminal() {
 			return v, err
 		}
-		over, err := w.goOn(ctx, v)
+		over, err := w.goOn(ctx, v, o)
 		if err != nil && !w.died() {
 			return nil, err
 		}
@@ -39,7 +61,7 @@ func (w *World) Operate(ctx context.Context, runID string) (*run.View, error) {
 func (w *World) died() bool { return w.process == nil || w.process.dead.Load() }
 
 // goOn brings a run on that rests; over if nobody can who knows no more.
-func (w *World) goOn(ctx context.Context, v *run.View) (over bool, err error) {
+func (w *World) goOn(ctx context.Context, v *run.View, o *Operator) (over bool, err error) {
 	e, err := w.Engine()
 	if err != nil {
 		return false, err
@@ -54,7 +76,7 @@ func (w *World) goOn(ctx context.Context, v *run.View) (over bool, err error) {
 	var refused *culm.Error
 	if errors.As(err, &refused) && refused.Code == culm.CodeStepInDoubt {
 		steps, _ := refused.Details["steps"].([]string)
-		if decided, err := w.decide(ctx, e, v.RunID, steps); err != nil || !decided {
+		if decided, err := w.decide(ctx, e, o, v.RunID, steps); err != nil || !decided {
 			return !decided, err
 		}
 		_, err = e.Continue(ctx, v.RunID, again)
@@ -70,11 +92,11 @@ func (w *World) goOn(ctx context.Context, v *run.View) (over bool, err error) {
 	return false, nil
 }
 
-// decide says of steps in doubt what the world knows of them, and reports whether
-// it knew anything.
-func (w *World) decide(ctx context.Context, e *culm.Engine, runID string, steps []string) (decided bool, err error) {
+// decide says of steps in doubt what the operator can say, and reports whether that
+// is anything.
+func (w *World) decide(ctx context.Context, e *culm.Engine, o *Operator, runID string, steps []string) (decided bool, err error) {
 	for _, step := range steps {
-		r, known := w.truth(runID, step)
+		r, known := w.verdict(o, runID, step)
 		if !known {
 			continue
 		}
@@ -90,6 +112,26 @@ func (w *World) decide(ctx context.Context, e *culm.Engine, runID string, steps 
 		}
 	}
 	return decided, nil
+}
+
+// verdict is the operator's on a step; false if there is none.
+func (w *World) verdict(o *Operator, runID, step string) (culm.Resolution, bool) {
+	if o.Knows {
+		if r, known := w.truth(runID, step); known {
+			return r, true
+		}
+	}
+	for name, r := range o.Verdicts {
+		if Instance(name, step) {
+			if o.used == nil {
+				o.used = make(map[string]bool)
+			}
+			o.used[name] = true
+			r.Session = culm.AnySession
+			return r, true
+		}
+	}
+	return culm.Resolution{}, false
 }
 
 // truth is the verdict on a step by what was really done; false if nobody knows.

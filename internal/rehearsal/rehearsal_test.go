@@ -188,7 +188,7 @@ func TestCrashAndGoOn(t *testing.T) {
 		if v.Status != run.StatusRunning || v.Owner == nil || v.Owner.Alive || w.Processes() != 2 {
 			t.Fatalf("%s, owner %+v, %d processes", v.Status, v.Owner, w.Processes())
 		}
-		v, err = w.Operate(t.Context(), id)
+		v, err = w.Operate(t.Context(), id, &rehearsal.Operator{Knows: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestCrashAndGoOn(t *testing.T) {
 
 func TestEverywhere(t *testing.T) {
 	t.Parallel()
-	all := rehearsal.Everywhere{Start: culm.Start{Workflow: []byte(order)}}
+	all := rehearsal.Everywhere{Operator: &rehearsal.Operator{Knows: true}, Start: culm.Start{Workflow: []byte(order)}}
 	if err := all.Begin(t.Context(), shop()); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestEverywhereFindsWhatIsDoneTwice(t *testing.T) {
 	t.Parallel()
 	def := strings.Replace(order, "{id: pay, type: tool, tool: pay,", "{id: pay, type: tool, tool: pay, on_unknown: rerun,", 1)
 	for _, may := range [][]string{nil, {"pay"}} {
-		all := rehearsal.Everywhere{Start: culm.Start{Workflow: []byte(def)}, MayRepeat: may}
+		all := rehearsal.Everywhere{Operator: &rehearsal.Operator{Knows: true}, Start: culm.Start{Workflow: []byte(def)}, MayRepeat: may}
 		if err := all.Begin(t.Context(), shop()); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,8 @@ type World struct {
 	clock *Clock
 	disk  *memory.Disk
 
-	process   *process // the latest; nil before the first
+	authority *run.Authority // of processes; nil leaves it to cfg
+	process   *process       // the latest; nil before the first
 	processes int
 
 	mu      sync.Mutex // guards what follows
@@ -79,7 +80,10 @@ func (w *World) Engine() (*culm.Engine, error) {
 	cfg := w.cfg
 	cfg.Clock, cfg.CloseStore = w.clock, true
 	cfg.Tools = w.tools(p)
-	if !cfg.Authority.Trusted && cfg.Authority.Allow == nil {
+	switch {
+	case w.authority != nil:
+		cfg.Authority = *w.authority
+	case !cfg.Authority.Trusted && cfg.Authority.Allow == nil:
 		cfg.Authority = Everything(cfg.Tools)
 	}
 	var err error
@@ -106,6 +110,9 @@ func (w *World) tools(p *process) []tool.Tool {
 	}
 	return tools
 }
+
+// Authorize sets what processes that are started from now on may do, be it nothing.
+func (w *World) Authorize(a run.Authority) { w.authority = &a }
 
 // Everything is the authority to do what those tools can.
 func Everything(tools []tool.Tool) run.Authority {

@@ -96,7 +96,7 @@ func TestKilledInAReadStepOfANewProject(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.culm(0, "init")
-	s.culm(0, "run", "hello").wantSaid("Hello, world! YAML files in this project: 2")
+	s.culm(0, "run", "hello").wantSaid("Hello, world! YAML files in this project: 3")
 	s.write("workflows/slow.yaml", slow)
 	until := time.Now().Add(5 * time.Second)
 	owner := s.startCulm("run", "slow", "-a", fmt.Sprintf("until=%d", until.Unix()))

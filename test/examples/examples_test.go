@@ -34,7 +34,7 @@ func TestHello(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.dir = example(t, "hello")
-	want := "Hello, Ada! YAML files in this project: 2\n"
+	want := "Hello, Ada! YAML files in this project: 3\n"
 	if got := s.culm("run", "hello", "-a", "name=Ada"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -89,6 +89,12 @@ func (s *shell) onlyReads() {
 			s.t.Errorf("tool %s has the effect %s", name, pin.Effect)
 		}
 	}
+}
+
+func TestCasesOfExamples(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.culm("test", example(t, "."))
 }
 
 // The first command of the README works on this repository itself.
