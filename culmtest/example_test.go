@@ -37,7 +37,8 @@ func Example() {
 	env := culmtest.New(t, nil)
 	env.Script("charge", tool.Write,
 		culmtest.Fails("execution_failed", true, "the bank is closed"), // the first call
-		culmtest.Returns("receipt 9"))                                  // and all further ones
+		culmtest.Returns("receipt 9"),                                  // and all further ones
+	)
 	env.Script("ship", tool.Write, culmtest.Returns("parcel 4"))
 
 	began := env.Now()

@@ -10,7 +10,10 @@ import (
 )
 
 // examples are the files whose code the pages quote.
-var examples = []string{"example_test.go", "tool/example_test.go"}
+var examples = []string{
+	"example_test.go", "tool/example_test.go", "culmtest/example_test.go",
+	"examples/embed/main.go", "examples/embed/shop.go", "examples/embed/tools.go", "examples/embed/main_test.go",
+}
 
 // Go in the pages is a whole program, which is built and run, or a part of an
 // example, which is a test itself.

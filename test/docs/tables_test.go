@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	embedded "github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/tool"
 	"github.com/culm-dev/culm/tool/builtin"
 	"github.com/culm-dev/culm/workflow"
@@ -250,6 +252,51 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 				t.Errorf("docs/definition.md does not have the field %s of a %s", name, of.Name())
 			}
 		}
+	}
+}
+
+// The table of settings for programs has every field of culm.Config.
+func TestConfigFields(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for field := range reflect.TypeFor[embedded.Config]().Fields() {
+		want = append(want, field.Name)
+	}
+	var got []string
+	for _, cells := range rows(section(t, "docs/embedding.md", "## Configuration")) {
+		got = append(got, strings.Trim(cells[0], "`"))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/embedding.md, Configuration (-code +page):\n%s", diff)
+	}
+}
+
+// Every field of cases stands in the page about them, and no other.
+func TestFieldsOfCases(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for file, content := range map[string]string{
+		"a.yaml":      "workflow_schema: 1\nid: a\nrevision: 1\nsteps: [{id: s, type: sleep, duration_ms: 1}]\n",
+		"a.test.yaml": "test_schema: 1\nno: 1\ncases: [{name: a, no: 1, steps: {s: {no: 1, returns: 1}}, expect: {no: 1}}]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := culm("test", dir)
+	said := regexp.MustCompile(`= expected one of (.*)`).FindAllStringSubmatch(out, -1)
+	if len(said) != 4 {
+		t.Fatalf("culm test says:\n%s", out)
+	}
+	var want []string
+	for _, m := range said {
+		want = append(want, strings.Split(m[1], ", ")...)
+	}
+	got := names(section(t, "docs/testing.md", "## Every field"))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/testing.md, Every field (-code +page):\n%s", diff)
 	}
 }
 

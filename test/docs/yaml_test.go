@@ -18,12 +18,17 @@ import (
 // identity completes parts of definitions that the pages show.
 const identity = "workflow_schema: 1\nid: part\nrevision: 1\n"
 
-// YAML in the pages is a definition that compiles, or settings that are read.
+// YAML in the pages is a definition that compiles, settings that are read, or cases
+// that are right.
 func TestYAML(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks(t, "yaml") {
 		if strings.HasPrefix(b.text, "# culm.yaml\n") {
 			checkSettings(t, b)
+			continue
+		}
+		if first, _, _ := strings.Cut(b.text, "\n"); strings.HasSuffix(first, ".test.yaml") {
+			checkCases(t, b, strings.TrimPrefix(first, "# "))
 			continue
 		}
 		text := b.text
@@ -53,6 +58,36 @@ func checkDefinition(t *testing.T, b block, text string) {
 		if _, _, ok := known(step.Tool); !ok {
 			t.Errorf("%s: there is no tool %s", b, step.Tool)
 		}
+	}
+}
+
+// checkCases runs cases beside the workflow of an example that they are about.
+func checkCases(t *testing.T, b block, name string) {
+	t.Helper()
+	about := strings.TrimSuffix(name, ".test.yaml") + ".yaml"
+	found, err := filepath.Glob(filepath.Join(root, "examples", "*", about))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nested, err := filepath.Glob(filepath.Join(root, "examples", "*", "*", about))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found = append(found, nested...); len(found) != 1 {
+		t.Fatalf("%s: the examples have %d workflows %s, want one", b, len(found), about)
+	}
+	definition, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for file, content := range map[string]string{about: string(definition), name: b.text} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, status := culm("test", dir); status != 0 {
+		t.Errorf("%s: exit status %d:\n%s", b, status, out)
 	}
 }
 
