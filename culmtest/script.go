@@ -17,8 +17,9 @@ type Script struct {
 }
 
 // Script adds a tool that takes any arguments. The n-th call of a step instance
-// gets the n-th reply, and all further ones the last. A call that nothing is said
-// about fails, and so does the test. Tools are added before the first run starts;
+// gets the n-th reply, and all further ones the last; one that is made again because
+// its process died before the outcome was recorded gets the same. A call that
+// nothing is said about fails, and so does the test. Tools are added before the first run starts;
 // one that is added again replaces the other.
 func (e *Env) Script(name string, effect tool.Effect, replies ...Reply) *Script {
 	e.t.Helper()

@@ -9,7 +9,7 @@ import (
 // Exit statuses. They are part of the interface: see culm --help.
 const (
 	ExitSucceeded   = 0   // also: the command did what it was asked to
-	ExitFailed      = 1   // the run failed
+	ExitFailed      = 1   // the run failed, or a case of test
 	ExitUsage       = 2   // usage, invalid definition or arguments, unsupported choice
 	ExitSuspended   = 3   // the run is suspended, or nobody works on it
 	ExitCancelled   = 4   // the run was cancelled

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/tool"
 )
 
@@ -59,17 +60,28 @@ func StepOf(instance string) string {
 type calls struct {
 	made       []*Call
 	unscripted []string // what was called although nothing says what it does
+	recorded   map[place]int
 }
 
-// of counts the calls of a step instance of a run.
-func (l *calls) of(runID, step string) int {
-	n := 0
-	for _, c := range l.made {
-		if c.RunID == runID && c.Step == step {
-			n++
+// place is a step instance of a run.
+type place struct{ runID, step string }
+
+// record counts, by step instance, the calls whose outcome has become durable. One
+// that is made again because its process died is thus the same one again.
+func (l *calls) record(events []run.Event) {
+	if l.recorded == nil {
+		l.recorded = make(map[place]int)
+	}
+	for _, ev := range events {
+		switch b := ev.Body.(type) {
+		case *run.StepSuspended:
+			if b.Reason == string(run.OutcomeUnknown) { // as a living owner says it
+				l.recorded[place{ev.RunID, ev.StepID}]++
+			}
+		case *run.StepCompleted, *run.StepFailed, *run.StepCancelled:
+			l.recorded[place{ev.RunID, ev.StepID}]++
 		}
 	}
-	return n
 }
 
 // last is the latest call of a step instance of a run; nil if there is none.

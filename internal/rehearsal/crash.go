@@ -78,6 +78,7 @@ func (w *World) dies(p *process, b *store.Batch, before bool) bool {
 	}
 	if !before {
 		w.commits = append(w.commits, Commit{events})
+		w.calls.record(events)
 	}
 	number := len(w.commits)
 	if before {

@@ -146,8 +146,6 @@ func (w *World) truth(runID, step string) (culm.Resolution, bool) {
 	switch c.Outcome {
 	case Returned:
 		r.Verdict, r.Output = run.VerdictSucceeded, c.Output
-	case Failed:
-		r.Verdict, r.Message = run.VerdictFailed, c.Err.Error()
 	case Unknown, Running:
 		return r, false
 	}

@@ -63,7 +63,7 @@ func (p *process) begin(name string, effect tool.Effect, c tool.Call) (call *Cal
 		Args: c.Args, Process: p.number, Began: w.clock.Now(), Outcome: Running,
 	}
 	w.calls.made = append(w.calls.made, call)
-	return call, w.calls.of(c.RunID, c.StepID)
+	return call, w.calls.recorded[place{c.RunID, c.StepID}] + 1
 }
 
 // appended are the events of a batch.

@@ -27,7 +27,8 @@ type onStep struct {
 }
 
 // NewScript makes a script for a tool of that description. The n-th call of a step
-// gets the n-th reply, and all further ones the last.
+// gets the n-th reply, and all further ones the last. A call that is made again
+// because its process died before the outcome was recorded gets the same.
 func NewScript(spec tool.Spec, replies ...Reply) *Script {
 	return &Script{spec: spec, replies: replies}
 }

@@ -16,14 +16,17 @@ import (
 // Repeated finds the writes that were done more than once for one step instance,
 // other than by the tools named; nil if there are none.
 func (w *World) Repeated(but ...string) error {
-	type place struct{ run, step, tool string }
-	done := map[place]int{}
-	var order []place
+	type doing struct {
+		place
+		tool string
+	}
+	done := map[doing]int{}
+	var order []doing
 	for _, c := range w.Calls() {
 		if c.Effect != tool.Write || c.Outcome != Returned || slices.Contains(but, c.Tool) {
 			continue
 		}
-		p := place{c.RunID, c.Step, c.Tool}
+		p := doing{place{c.RunID, c.Step}, c.Tool}
 		if done[p]++; done[p] == 2 {
 			order = append(order, p)
 		}
