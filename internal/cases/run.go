@@ -9,7 +9,6 @@ import (
 
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/rehearsal"
-	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/tool"
 )
 
@@ -46,7 +45,7 @@ func (f *File) Run(ctx context.Context, c *Case, workspace string) Result {
 		w.CrashAt(*c.crash.at)
 	}
 	o := &rehearsal.Operator{Verdicts: c.verdicts}
-	v, err := f.see(ctx, w, c, o)
+	v, err := w.See(ctx, f.start(c), o)
 	r.Passed = w.Clock().Now().Sub(began)
 	f.judge(c, w, v, err, &r)
 	if w.Armed() {
@@ -55,9 +54,7 @@ func (f *File) Run(ctx context.Context, c *Case, workspace string) Result {
 		r.Crashes = 1
 	}
 	if v != nil {
-		for _, step := range o.Unused() {
-			r.add("resolve: step %s was never in doubt", step)
-		}
+		r.unused(o)
 	}
 	if err := w.Close(); err != nil {
 		r.add("close: %v", err)
@@ -105,19 +102,6 @@ func (f *File) start(c *Case) culm.Start {
 	return culm.Start{Program: f.Program, Args: c.args}
 }
 
-// see starts the case's run, and sees it to its end or to where it waits.
-func (f *File) see(ctx context.Context, w *rehearsal.World, c *Case, o *rehearsal.Operator) (*run.View, error) {
-	v, err := w.Start(ctx, f.start(c))
-	var died *rehearsal.DiedError
-	if errors.As(err, &died) {
-		v, err = w.Start(ctx, f.start(c))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return w.Operate(ctx, v.RunID, o)
-}
-
 // runEverywhere lets the process die everywhere, once each.
 func (f *File) runEverywhere(ctx context.Context, c *Case, workspace string, r *Result) {
 	o := &rehearsal.Operator{Knows: true, Verdicts: c.verdicts}
@@ -140,5 +124,13 @@ func (f *File) runEverywhere(ctx context.Context, c *Case, workspace string, r *
 			r.add("died %s:\n%v", all.Name(place), err)
 		}
 		r.Crashes++
+	}
+	r.unused(o)
+}
+
+// unused says which verdicts nobody asked for.
+func (r *Result) unused(o *rehearsal.Operator) {
+	for _, step := range o.Unused() {
+		r.add("resolve: nobody asked about step %s: it was never in doubt", step)
 	}
 }

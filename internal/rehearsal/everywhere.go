@@ -29,7 +29,7 @@ type Everywhere struct {
 
 // Begin makes the undisturbed run.
 func (e *Everywhere) Begin(ctx context.Context, w *World) error {
-	v, err := e.see(ctx, w)
+	v, err := w.See(ctx, e.Start, e.Operator)
 	if err == nil {
 		err = e.examine(w, v)
 	}
@@ -63,7 +63,7 @@ func (e *Everywhere) Name(c Crash) string {
 // found is the error.
 func (e *Everywhere) Try(ctx context.Context, w *World, c Crash) error {
 	w.CrashAt(c)
-	v, err := e.see(ctx, w)
+	v, err := w.See(ctx, e.Start, e.Operator)
 	if err == nil {
 		err = errors.Join(e.examine(w, v), e.differ(v))
 	}
@@ -71,20 +71,6 @@ func (e *Everywhere) Try(ctx context.Context, w *World, c Crash) error {
 		err = errors.New("the process did not die: the run took another course, so what it does is not determined by its script")
 	}
 	return errors.Join(err, w.Close())
-}
-
-// see starts the run, again if the process died before it was recorded, and sees
-// it to its end.
-func (e *Everywhere) see(ctx context.Context, w *World) (*run.View, error) {
-	v, err := w.Start(ctx, e.Start)
-	var died *DiedError
-	if errors.As(err, &died) {
-		v, err = w.Start(ctx, e.Start)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return w.Operate(ctx, v.RunID, e.Operator)
 }
 
 func (e *Everywhere) examine(w *World, v *run.View) error {

@@ -57,6 +57,20 @@ func (w *World) Operate(ctx context.Context, runID string, o *Operator) (*run.Vi
 	return nil, fmt.Errorf("the run has not come to an end after %d continues", rounds)
 }
 
+// See starts a run, again if the process died before it was recorded, and operates
+// it. The view is nil if there is no run.
+func (w *World) See(ctx context.Context, s culm.Start, o *Operator) (*run.View, error) {
+	v, err := w.Start(ctx, s)
+	var died *DiedError
+	if errors.As(err, &died) {
+		v, err = w.Start(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.Operate(ctx, v.RunID, o)
+}
+
 // died reports whether the process that was last started is dead.
 func (w *World) died() bool { return w.process == nil || w.process.dead.Load() }
 

@@ -108,6 +108,9 @@ func TestAnyRunIsDetermined(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
+			if n := w.Clock().AtWork(); n != 0 {
+				t.Fatalf("after the end, %d are at work", n)
+			}
 			got := strings.Join(append(lines, rehearsal.Status(v)), "\n")
 			if first != "" && first != got {
 				t.Fatal(cmp.Diff(first, got))
@@ -133,8 +136,12 @@ func TestAnyRunDiesAnywhere(t *testing.T) {
 		}
 		for range 3 {
 			place := rapid.SampledFrom(all.Places()).Draw(t, "place")
-			if err := all.Try(t.Context(), working(takes), place); err != nil {
+			w := working(takes)
+			if err := all.Try(t.Context(), w, place); err != nil {
 				t.Fatalf("%s: %v", all.Name(place), err)
+			}
+			if n := w.Clock().AtWork(); n != 0 {
+				t.Fatalf("%s: after the end, %d are at work", all.Name(place), n)
 			}
 		}
 	})
