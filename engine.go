@@ -134,7 +134,8 @@ func (e *Engine) Continue(ctx context.Context, runID string, opts ContinueOption
 }
 
 // Restart starts a new run of the same pinned definitions and arguments, with a
-// fresh budget. A suspended old run is cancelled in the same commit.
+// fresh budget. A suspended old run is cancelled in the same commit. What the new
+// run takes over is copied in that commit too, so that it never needs the old one.
 func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions) (*run.View, error) {
 	v, err := e.e.Restart(ctx, runID, engine.RestartOptions(opts))
 	return v, asError(err)

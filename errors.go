@@ -76,13 +76,15 @@ const (
 	CodeAlreadyDecided    = "already_decided"    // somebody decided otherwise, or before
 	CodeNotRunning        = "not_running"        // there is nothing to recover
 	CodeNotInDoubt        = "not_in_doubt"       // there is nothing to resolve
-	CodeStepNotFound      = "step_not_found"     // the run has not entered such a step
+	CodeStepNotFound      = "step_not_found"     // the run has not entered such a step, or its plan has none
+	CodeStepNotReached    = "step_not_reached"   // a run cannot begin at that step
 	CodeInvalidDefinition = "invalid_definition" // the cause is workflow.Errors
 	CodeInvalidInput      = "invalid_input"      // arguments, or a verdict, are not what is asked for
+	CodeInvalidLabel      = "invalid_label"      // a label's name or value is not as it must be
 	CodeInvalidOutput     = "invalid_output"     // a verdict's output does not satisfy the step's schema
 	CodeKeyConflict       = "key_conflict"       // the key was used for another request
 	CodeUnsupportedStep   = "unsupported_step"   // this version cannot run steps of that type
-	CodeAmbiguous         = "ambiguous"          // several runs begin or end so
+	CodeAmbiguous         = "ambiguous"          // several runs begin or end so, or several instances of a step
 	CodeTooLarge          = "too_large"          // a value is larger than may be given
 	CodeClosed            = "closed"             // the engine was closed
 	CodeStorage           = "storage"            // the store failed

@@ -48,6 +48,12 @@ type RestartOptions struct {
 	AcceptDoubt bool
 	// Authority is added to the old run's.
 	Authority run.Authority
+	// Labels are added to the old run's, and take the place of those of the same name.
+	Labels map[string]string
+	// From is a step instance, such as "x" or "x@root[2]": what finished before it
+	// and beside it is taken over with its recorded outcome, and only the rest is
+	// run. Default: "", everything is run again.
+	From string
 }
 
 // CancelOptions say whose run is cancelled.

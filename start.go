@@ -33,7 +33,9 @@ type Start struct {
 	// the same key gives the same run, another is refused with CodeKeyConflict.
 	// "" starts a new run each time.
 	Key string
-	// Labels are for whoever looks for runs.
+	// Labels are what listings can be filtered by: at most 32, named by at most 63
+	// of a-z, 0-9 and ._/- that begin with a letter or digit, with values of at
+	// most 256 bytes without control characters. nil is none.
 	Labels map[string]string
 	// Authority is added to the engine's own for this run.
 	Authority run.Authority

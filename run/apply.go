@@ -112,6 +112,8 @@ func (s *State) applyRun(ev Event) error {
 		return s.applyDecided(ev, b)
 	case *RetryReserved:
 		return s.applyRetry(ev, b)
+	case *NodeAdopted:
+		return s.applyNodeAdopted(ev, b)
 	default:
 		return fmt.Errorf("it belongs to a step, and names none")
 	}
@@ -157,6 +159,7 @@ func (s *State) applyQueued(ev Event, b *Queued) {
 	s.Bundle = s.value(ev.Sequence, b.Bundle, b.BundleBlob)
 	s.Args = s.value(ev.Sequence, b.Args, b.ArgsBlob)
 	s.Budget, s.Authority, s.Tools, s.Workspace = b.Budget, b.Authority, b.Tools, b.Workspace
+	s.RestartedAtStep = b.RestartedAtStep
 	s.RestartedFrom, s.Labels, s.Semantics, s.CreatedAt = b.RestartedFrom, maps.Clone(b.Labels), b.Semantics, b.CreatedAt
 	s.Status = StatusQueued
 	var none, free int64
@@ -180,15 +183,20 @@ func (s *State) applyDecided(ev Event, b *Decided) error {
 	if d, decided := s.Decisions[key]; decided && !d.timeout() {
 		return fmt.Errorf("node %s was decided before", key)
 	}
+	s.record(key, ev.Sequence, *b)
+	return nil
+}
+
+// record keeps what a node decided.
+func (s *State) record(key string, seq uint64, b Decided) {
 	if s.Decisions == nil {
 		s.Decisions = make(map[string]Decision)
 	}
-	d := Decision{Seq: ev.Sequence, Count: b.Count, Truth: string(b.Value) == "true", Failure: b.Failure}
+	d := Decision{Seq: seq, Count: b.Count, Truth: string(b.Value) == "true", Failure: b.Failure}
 	if b.Failure == nil {
-		d.Value = s.value(ev.Sequence, b.Value, b.ValueBlob)
+		d.Value = s.value(seq, b.Value, b.ValueBlob)
 	}
 	s.Decisions[key] = d
-	return nil
 }
 
 // timeout reports whether the decision was that a step's timeout passed: each of
@@ -199,13 +207,17 @@ func (s *State) applyRetry(ev Event, b *RetryReserved) error {
 	if err := s.mustGoOn(); err != nil {
 		return err
 	}
+	s.reserve(NodeKey(b.Scope, b.Node), Retry{Round: b.Round, Seq: ev.Sequence, Due: b.Due})
+	s.Usage.Retries += b.Reservation["retries"]
+	return nil
+}
+
+// reserve keeps the latest round of a retry node.
+func (s *State) reserve(key string, r Retry) {
 	if s.Retries == nil {
 		s.Retries = make(map[string]Retry)
 	}
-	s.Retries[NodeKey(b.Scope, b.Node)] = Retry{Round: b.Round, Seq: ev.Sequence, Due: b.Due}
-	s.LastRetry = ev.Sequence
-	s.Usage.Retries += b.Reservation["retries"]
-	return nil
+	s.Retries[key], s.LastRetry = r, r.Seq
 }
 
 // end ends the run: everything in it ended before.

@@ -11,7 +11,7 @@ func (s *State) applyStep(ev Event) error {
 	st := s.Steps[ev.StepID]
 	if st == nil {
 		switch ev.Body.(type) {
-		case *StepStarted, *StepSkipped, *StepFailed: // the last two: ends of a step that was never entered
+		case *StepStarted, *StepAdopted, *StepSkipped, *StepFailed: // the last ones: ends of a step that was never entered
 			st = &Step{ID: ev.StepID}
 			s.Steps[ev.StepID] = st
 		default:
@@ -37,6 +37,8 @@ func (s *State) applyStep(ev Event) error {
 		return s.applyStepSkipped(st, ev, b)
 	case *StepResolved:
 		return s.applyResolved(st, ev, b)
+	case *StepAdopted:
+		return s.applyStepAdopted(st, ev, b)
 	}
 	return fmt.Errorf("it belongs to the run, and names step %s", ev.StepID)
 }
@@ -52,7 +54,7 @@ func (s *State) applyStepStarted(st *Step, ev Event, b *StepStarted) error {
 		return fmt.Errorf("step %s: its nested run was %s, and is %q now", st.ID, st.ChildRunID, b.ChildRunID)
 	}
 	st.Status, st.Attempts, st.InputHash, st.Effect = StatusStepRunning, b.Attempt, b.InputHash, b.Effect
-	st.Failure, st.Reason, st.Output, st.Reenter = nil, "", Value{}, false
+	st.Failure, st.Reason, st.Output, st.Reenter, st.AdoptedFrom = nil, "", Value{}, false, ""
 	st.EndedAt, st.Deadline = time.Time{}, time.Time{}
 	st.StartedAt, st.StartSeq, st.LastSeq = ev.At, ev.Sequence, ev.Sequence
 	if b.ChildRunID != "" {
@@ -246,7 +248,7 @@ func (s *State) leave(st *Step, ev Event, status StepStatus) {
 func (s *State) finish(st *Step, ev Event, status StepStatus) {
 	s.doubt(st, false)
 	s.leave(st, ev, status)
-	st.Reason, st.Failure, st.Reenter = "", nil, false
+	st.Reason, st.Failure, st.Reenter, st.AdoptedFrom = "", nil, false, ""
 	st.EndedAt = ev.At
 	s.closeWait(st.ID)
 }

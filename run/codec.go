@@ -71,6 +71,10 @@ func decoderOf(t Type) decoder {
 		return decode[Decided]
 	case TypeRetryReserved:
 		return decode[RetryReserved]
+	case TypeStepAdopted:
+		return decode[StepAdopted]
+	case TypeNodeAdopted:
+		return decode[NodeAdopted]
 	}
 	return nil
 }

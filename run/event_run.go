@@ -31,9 +31,12 @@ type Queued struct {
 	Tools         map[string]ToolPin `json:"tools,omitzero"`
 	Workspace     string             `json:"workspace,omitzero"`
 	RestartedFrom string             `json:"restarted_from,omitzero"`
-	Labels        map[string]string  `json:"labels,omitzero"`
-	Semantics     int                `json:"semantics"`
-	CreatedAt     time.Time          `json:"created_at"`
+	// RestartedAtStep is the step instance from which RestartedFrom is run again;
+	// what comes before it is taken over. Empty if everything is run again.
+	RestartedAtStep string            `json:"restarted_at_step,omitzero"`
+	Labels          map[string]string `json:"labels,omitzero"`
+	Semantics       int               `json:"semantics"`
+	CreatedAt       time.Time         `json:"created_at"`
 }
 
 // Started: an owner began to work on the run, for the first time or again.

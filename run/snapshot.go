@@ -27,10 +27,12 @@ type Snapshot struct {
 	Suspension    *Suspension              `json:"suspension,omitzero"`
 	Waits         []Wait                   `json:"waits"`
 	RestartedFrom string                   `json:"restarted_from,omitzero"`
-	Labels        map[string]string        `json:"labels"`
-	Semantics     int                      `json:"semantics"`
-	CreatedAt     time.Time                `json:"created_at"`
-	UpdatedAt     time.Time                `json:"updated_at"`
+	// RestartedAtStep is the step from which RestartedFrom is run again.
+	RestartedAtStep string            `json:"restarted_at_step,omitzero"`
+	Labels          map[string]string `json:"labels"`
+	Semantics       int               `json:"semantics"`
+	CreatedAt       time.Time         `json:"created_at"`
+	UpdatedAt       time.Time         `json:"updated_at"`
 	// Deadline is when the wall time is over if nothing waits from now on.
 	Deadline time.Time `json:"deadline"`
 }
@@ -49,8 +51,10 @@ type SnapshotStep struct {
 	Workflow   *DefinitionRef  `json:"workflow,omitzero"` // of a workflow step
 	Args       json.RawMessage `json:"args,omitzero"`     // of a workflow step
 	Reason     string          `json:"reason,omitzero"`
-	StartedAt  *time.Time      `json:"started_at,omitzero"`
-	EndedAt    *time.Time      `json:"ended_at,omitzero"`
+	// AdoptedFrom is the run that ran this step, if it was taken over from one.
+	AdoptedFrom string     `json:"adopted_from,omitzero"`
+	StartedAt   *time.Time `json:"started_at,omitzero"`
+	EndedAt     *time.Time `json:"ended_at,omitzero"`
 }
 
 // Suspension says why a suspended run is so.
@@ -92,7 +96,8 @@ func (s *State) Snapshot() *Snapshot {
 		Args: s.Args.Raw, Budget: s.Budget, Authority: s.Authority, Status: s.Status,
 		Steps: make(map[string]*SnapshotStep, len(s.Steps)), Usage: s.Usage, LastSequence: s.Last,
 		Output: s.Output.Raw, Failure: s.Failure, Waits: s.waits(), RestartedFrom: s.RestartedFrom,
-		Labels: s.Labels, Semantics: s.Semantics, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		RestartedAtStep: s.RestartedAtStep,
+		Labels:          s.Labels, Semantics: s.Semantics, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 		Deadline: s.Deadline(s.UpdatedAt),
 	}
 	if sn.Labels == nil {
@@ -112,7 +117,7 @@ func (st *Step) snapshot() *SnapshotStep {
 		ID: st.ID, Status: st.Status, InputHash: st.InputHash, Output: st.Output.Raw, Failure: st.shownFailure(),
 		Attempts: st.Attempts, InDoubt: st.InDoubt, Effect: st.Effect, ChildRunID: st.ChildRunID,
 		Workflow: st.Workflow, Args: st.Args.Raw, Reason: st.Reason,
-		StartedAt: at(st.StartedAt), EndedAt: at(st.EndedAt),
+		AdoptedFrom: st.AdoptedFrom, StartedAt: at(st.StartedAt), EndedAt: at(st.EndedAt),
 	}
 }
 

@@ -61,7 +61,8 @@ type State struct {
 	CreatedAt    time.Time          `json:"created_at"`
 	UpdatedAt    time.Time          `json:"updated_at"`
 
-	RestartedFrom string `json:"restarted_from,omitzero"`
+	RestartedFrom   string `json:"restarted_from,omitzero"`
+	RestartedAtStep string `json:"restarted_at_step,omitzero"`
 
 	// Authority is what the run may do, widened by each start that added to it.
 	Authority Authority `json:"authority"`
@@ -117,6 +118,8 @@ type Step struct {
 	EndedAt   time.Time      `json:"ended_at,omitzero"`
 	StartSeq  uint64         `json:"start_seq,omitzero"` // of the latest step_started
 	LastSeq   uint64         `json:"last_seq,omitzero"`  // of the event that gave the status
+	// AdoptedFrom is the run that ran this step, if it was taken over.
+	AdoptedFrom string `json:"adopted_from,omitzero"`
 	// Reenter: a verdict said that the step is to be entered again.
 	Reenter bool `json:"reenter,omitzero"`
 }

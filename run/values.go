@@ -14,6 +14,10 @@ func ValueOf(ev Event) (Raw, *Blob) {
 		return b.Output, b.OutputBlob
 	case *Decided:
 		return b.Value, b.ValueBlob
+	case *StepAdopted:
+		return b.Output, b.OutputBlob
+	case *NodeAdopted:
+		return b.Value, b.ValueBlob
 	case *Succeeded:
 		return b.Output, b.OutputBlob
 	}
@@ -45,6 +49,10 @@ func Fill(ev *Event, read func(Blob) (Raw, error)) error {
 	case *StepResolved:
 		return fill(&b.Output, b.OutputBlob)
 	case *Decided:
+		return fill(&b.Value, b.ValueBlob)
+	case *StepAdopted:
+		return fill(&b.Output, b.OutputBlob)
+	case *NodeAdopted:
 		return fill(&b.Value, b.ValueBlob)
 	case *Succeeded:
 		return fill(&b.Output, b.OutputBlob)

@@ -20,7 +20,7 @@ func (in *invocation) advice(v *run.View) []string {
 	}
 	switch v.Status {
 	case run.StatusFailed:
-		return in.again(v)
+		return append(in.againFrom(v), in.again(v)...)
 	case run.StatusSuspended:
 		return in.adviceSuspended(v)
 	case run.StatusQueued, run.StatusRunning:
@@ -44,6 +44,34 @@ func (in *invocation) look(v *run.View) []string {
 
 func (in *invocation) again(v *run.View) []string {
 	return []string{"To begin anew, with the same definition and arguments:", in.indented("restart", short(v.RunID))}
+}
+
+// againFrom is how a failed run is run again from the step that failed, if that
+// spares anything.
+func (in *invocation) againFrom(v *run.View) []string {
+	spares := false
+	for _, st := range v.Steps {
+		spares = spares || st.Status == run.StatusStepSucceeded
+	}
+	failed := failedLeaf(v)
+	if failed == nil || !spares {
+		return nil
+	}
+	return []string{"To run it again from the failed step, and keep what finished before:",
+		in.indented("restart", short(v.RunID), "--from", shortest(v, failed.ID))}
+}
+
+// failedLeaf is the step that failed last: not one that failed because of another
+// inside it.
+func failedLeaf(v *run.View) *run.SnapshotStep {
+	failed := failedSteps(v)
+	for _, st := range slices.Backward(failed) {
+		inside := func(other *run.SnapshotStep) bool { return strings.HasPrefix(other.ID, st.ID+"/") }
+		if !slices.ContainsFunc(failed, inside) {
+			return st
+		}
+	}
+	return nil
 }
 
 func (in *invocation) indented(words ...string) string { return "  " + in.command(words...) }

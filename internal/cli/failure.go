@@ -95,7 +95,7 @@ func isStorage(err error) bool {
 func refusal(e *culm.Error) *Failure {
 	f := &Failure{Exit: ExitRefused, Code: e.Code, Message: e.Message, Details: e.Details}
 	switch e.Code {
-	case codeInvalidDefinition, codeInvalidInput:
+	case codeInvalidDefinition, codeInvalidInput, culm.CodeInvalidLabel:
 		f.Exit = ExitUsage
 	case codeStorage, codeInternal:
 		f.Exit = ExitStorage

@@ -21,6 +21,8 @@ import (
 type listOptions struct {
 	status   []string
 	workflow string
+	session  string
+	labels   labels
 	inDoubt  bool
 	since    string
 	limit    int
@@ -40,6 +42,7 @@ holds the cursor for the next page: {"next": "..."}.`,
 		Example: `  culm list --status running,suspended
   culm list --in-doubt
   culm list --workflow deploy --since 24h
+  culm list --label env=prod --label team=core
   culm list -o json | jq -r 'select(.owner.alive == false) | .run_id'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return in.runList(cmd.Context(), opts) },
@@ -47,6 +50,8 @@ holds the cursor for the next page: {"next": "..."}.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&opts.status, "status", nil, "only these `STATUSES`: queued, running, suspended, succeeded, failed, cancelled")
 	f.StringVar(&opts.workflow, "workflow", "", "only runs of this workflow: `ID` or ID@REVISION")
+	opts.labels.register(f, "only runs with this label, `NAME=VALUE`; of several, with all")
+	f.StringVar(&opts.session, "session", "", "only runs of this session: `NAME`, or local")
 	f.BoolVar(&opts.inDoubt, "in-doubt", false, "only runs with a step in doubt, cancelled ones too")
 	f.StringVar(&opts.since, "since", "", "only runs created since `TIME`: 90m, 24h, 7d, 2026-01-31 or RFC 3339")
 	f.IntVar(&opts.limit, "limit", 50, "at most `N` runs, up to 1000")
@@ -91,8 +96,13 @@ func (opts listOptions) query(now time.Time) (store.Query, error) {
 	if err != nil {
 		return store.Query{}, err
 	}
+	labels, err := opts.labels.parse()
+	if err != nil {
+		return store.Query{}, err
+	}
 	return store.Query{
 		Kind: "run", Status: opts.status, Workflow: opts.workflow, InDoubt: opts.inDoubt,
+		Session: opts.session, Labels: labels,
 		Since: since, Limit: opts.limit, Cursor: opts.cursor,
 	}, nil
 }
@@ -196,6 +206,10 @@ func (opts listOptions) words(cursor string) []string {
 	}
 	add("--status", strings.Join(opts.status, ","))
 	add("--workflow", opts.workflow)
+	add("--session", opts.session)
+	for _, label := range opts.labels {
+		add("--label", label)
+	}
 	add("--since", opts.since)
 	if opts.inDoubt {
 		words = append(words, "--in-doubt")

@@ -15,6 +15,7 @@ type runOptions struct {
 	session string
 	key     string
 	detach  bool
+	labels  labels
 	grant   grant
 }
 
@@ -35,7 +36,8 @@ Ctrl-C stops the run so that it can be continued; a second one leaves at once.`,
   culm run workflows/review.yaml --args @args.json
   culm run deploy --trust --allow exec,write
   culm run nightly --key "$(date +%F)"   # at most one run a day
-  culm run long.yaml --detach            # prints the run's id and returns`,
+  culm run long.yaml --detach            # prints the run's id and returns
+  culm run deploy --label env=prod       # culm list --label env=prod finds it`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.target = args[0]
@@ -48,6 +50,7 @@ Ctrl-C stops the run so that it can be continued; a second one leaves at once.`,
 	opts.grant.register(f)
 	f.StringVar(&opts.session, "session", "", "`NAME` that only who knows it can use the run by (default: local)")
 	f.StringVar(&opts.key, "key", "", "start at most one run under this `KEY`: the same request again follows the first")
+	opts.labels.register(f, "label the run, `NAME=VALUE`, so that lists can be filtered by it")
 	f.BoolVar(&opts.detach, "detach", false, "run in the background; print the run's id once it is durable")
 	return cmd
 }
@@ -69,14 +72,18 @@ func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	start := culm.Start{
+		Program: program, Args: args, SessionID: opts.session, Key: opts.key, Authority: opts.grant.authority(),
+	}
+	if start.Labels, err = opts.labels.parse(); err != nil {
+		return err
+	}
 	o, err := in.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer o.close(ctx, &err)
-	v, err := o.Start(ctx, culm.Start{
-		Program: program, Args: args, SessionID: opts.session, Key: opts.key, Authority: opts.grant.authority(),
-	})
+	v, err := o.Start(ctx, start)
 	if err != nil {
 		return in.refusedRun(err)
 	}

@@ -151,12 +151,20 @@ func (in *invocation) pageHead(b *strings.Builder, v *run.View, p term.Palette) 
 	if v.SessionID != "local" {
 		field("session", term.Clean(v.SessionID))
 	}
+	field("labels", term.Clean(labelText(v.Labels)))
 	field("granted", grantText(v.Authority))
-	field("restarts", v.RestartedFrom)
+	field("restarts", restartText(v))
 	if v.Budget.MaxSteps > 0 {
 		field("used", usageText(&v.Snapshot))
 	}
 	field("arguments", term.Clean(plain.Shorten(string(v.Args), 300)))
+}
+
+func restartText(v *run.View) string {
+	if v.RestartedAtStep == "" {
+		return v.RestartedFrom
+	}
+	return v.RestartedFrom + ", from step " + v.RestartedAtStep
 }
 
 func ownerText(o *run.Owner) string {

@@ -17,10 +17,17 @@ type RestartOptions struct {
 	AcceptDoubt bool
 	// Authority is added to the old run's.
 	Authority run.Authority
+	// Labels are added to the old run's, and take the place of those of the same name.
+	Labels map[string]string
+	// From is a step instance, such as "x" or "x@root[2]": what finished before it
+	// and beside it is taken over with its recorded outcome, and only the rest is
+	// run. "" runs everything again.
+	From string
 }
 
 // Restart starts a new run of the same pinned bundle and arguments, with a fresh
-// budget. A suspended old run is cancelled in the same commit.
+// budget. A suspended old run is cancelled in the same commit. What the new run
+// takes over is copied in that commit too, so that it never depends on the old one.
 func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions) (*run.View, error) {
 	if r := e.closedRefusal(); r != nil {
 		return nil, r
@@ -28,7 +35,7 @@ func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions)
 	if r, err := e.notRoot(ctx, runID, opts.Session); r != nil || err != nil {
 		return nil, orError(r, err)
 	}
-	l, err := e.load(ctx, runID, keepNothing)
+	l, err := e.load(ctx, runID, keeping(opts.From != ""))
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +117,17 @@ func (e *Engine) prepareAgain(ctx context.Context, l *loaded, opts RestartOption
 		return nil, asError(err, l.st.RunID)
 	}
 	p, err := e.prepare(ctx, Start{
-		Program: l.prog, Args: args, SessionID: l.st.SessionID, Labels: l.st.Labels,
+		Program: l.prog, Args: args, SessionID: l.st.SessionID, Labels: l.labelsAgain(opts),
 		Authority: l.authorityAgain(opts),
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.budget, p.restartedFrom, p.workspace = l.st.Budget, l.st.RunID, l.st.Workspace
-	return p, nil
+	if opts.From != "" {
+		p.takeover, err = l.takeOver(opts.From)
+	}
+	return p, err
 }
 
 // cancelOld puts the cancelling of the old run into the new run's first commit.

@@ -29,7 +29,10 @@ type Start struct {
 	SessionID string
 	// Key makes the start idempotent within its session: the same request under
 	// the same key gives the same run, another is refused with key_conflict.
-	Key    string
+	Key string
+	// Labels are what listings can be filtered by: at most 32, named by at most 63
+	// of a-z, 0-9 and ._/- that begin with a letter or digit, with values of at
+	// most 256 bytes without control characters.
 	Labels map[string]string
 	// Authority is added to the engine's own for this run.
 	Authority run.Authority
@@ -109,6 +112,7 @@ type prepared struct {
 	existing string // the run that this request started before
 
 	restartedFrom string
+	takeover      *takeover // nil unless it goes on from a step of that run
 	workspace     string
 }
 
@@ -118,6 +122,9 @@ func (e *Engine) prepare(ctx context.Context, s Start) (*prepared, error) {
 	}
 	p := &prepared{start: s, prog: s.Program, workspace: e.cfg.Workspace}
 	if err := e.compile(p); err != nil {
+		return nil, err
+	}
+	if err := checkLabels(s.Labels); err != nil {
 		return nil, err
 	}
 	p.auth = policy.Merge(e.cfg.Authority, s.Authority)
@@ -264,8 +271,16 @@ func (e *Engine) create(p *prepared) (*owner, error) {
 	}
 	q.Bundle, q.BundleBlob = o.holdRaw(p.bundle)
 	q.Args, q.ArgsBlob = o.hold(p.args, p.rawArgs)
+	if p.takeover != nil {
+		q.RestartedAtStep = p.takeover.at
+	}
 	if err := o.emit("", q); err != nil {
 		return nil, err
+	}
+	if p.takeover != nil {
+		if err := o.adopt(p.takeover); err != nil {
+			return nil, err
+		}
 	}
 	if err := o.emit("", &run.Started{By: e.cfg.By, Authority: p.auth}); err != nil {
 		return nil, err

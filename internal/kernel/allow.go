@@ -11,6 +11,9 @@ import (
 // step's own past would permit them: entering a step before its turn, ending a
 // workflow step before its plan, cancelling what is in no cancelled scope.
 func (m *Machine) allows(ev run.Event) error {
+	if _, adopted := ev.Body.(*run.StepAdopted); adopted && m.Declared(ev.StepID) == nil {
+		return fmt.Errorf("apply %s event %d: the plan has no step %s", ev.Body.EventType(), ev.Sequence, ev.StepID)
+	}
 	f := m.leaves[ev.StepID]
 	if f == nil || f.expects(ev, m.st.Steps[f.id]) {
 		return nil

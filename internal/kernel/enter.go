@@ -46,6 +46,9 @@ func (m *Machine) finish(f *frame, r result) {
 		return
 	}
 	f.done = true
+	if m.ended != nil {
+		m.ended[f.key()] = r
+	}
 	m.unwant(f)
 	delete(m.aborts, f)
 	if m.nodes[f.awaits] == f {

@@ -25,6 +25,9 @@ type Machine struct {
 	aborts map[*frame]struct{} // calls in flight whose scope was cancelled
 
 	result *result // of the whole plan, once it is done
+
+	// ends of nodes by frame.key, if they are to be remembered: see takeOver.
+	ended map[string]result
 }
 
 // New makes the machine of a run that has no events yet.
@@ -45,11 +48,8 @@ func New(prog *workflow.Program) *Machine {
 func Walk(prog *workflow.Program, st *run.State) *Machine {
 	m := New(prog)
 	m.st = st
-	if st.Last > 0 {
+	if st.StartedSeq > 0 {
 		m.begin()
-		if m.doomed() {
-			m.cancelRun()
-		}
 	}
 	return m
 }
@@ -70,9 +70,11 @@ func (m *Machine) Apply(ev run.Event) error {
 		return m.applyStep(ev)
 	}
 	switch b := ev.Body.(type) {
-	case *run.Queued:
-		m.begin()
 	case *run.Started:
+		if m.root == nil {
+			m.begin()
+			return nil
+		}
 		m.resync()
 	case *run.CancelRequested:
 		m.cancelRun()
@@ -88,6 +90,8 @@ func (m *Machine) Apply(ev run.Event) error {
 	return nil
 }
 
+// begin enters the plan. A run that takes something over from another one finds
+// that recorded by then.
 func (m *Machine) begin() {
 	act := &activation{
 		wf:    m.prog.Root,
@@ -95,9 +99,15 @@ func (m *Machine) begin() {
 		runID: m.st.RunID,
 	}
 	m.root = m.enter(nil, 0, act.wf.Plan, act.rootScope())
+	if m.doomed() {
+		m.cancelRun()
+	}
 }
 
 func (m *Machine) applyStep(ev run.Event) error {
+	if _, adopted := ev.Body.(*run.StepAdopted); adopted {
+		return nil // found when the plan is entered
+	}
 	f := m.leaves[ev.StepID]
 	if f != nil {
 		m.syncLeaf(f)
@@ -136,6 +146,9 @@ func (m *Machine) resync() {
 func (m *Machine) doomed() bool { return m.st.CancelRequested != "" || m.st.Expired != nil }
 
 func (m *Machine) cancelRun() {
+	if m.root == nil {
+		return // done once the plan is entered
+	}
 	m.cancel(m.root)
 	m.resync()
 }

@@ -50,7 +50,7 @@ type walker struct {
 }
 
 func newWalker(t *rapid.T) *walker {
-	c := randdef.Cases(randdef.Config{}).Filter(notTiny).Draw(t, "case")
+	c := drawCase(t)
 	for _, ref := range slices.Sorted(maps.Keys(c.Bundle.Definitions)) {
 		for _, s := range c.Bundle.Definitions[ref].Steps {
 			if s.Type != workflow.ToolStep && pick(t, "timeout", 4) == 3 {
@@ -59,6 +59,14 @@ func newWalker(t *rapid.T) *walker {
 			}
 		}
 	}
+	return walkerOf(t, c)
+}
+
+func drawCase(t *rapid.T) *randdef.Case {
+	return randdef.Cases(randdef.Config{}).Filter(notTiny).Draw(t, "case")
+}
+
+func walkerOf(t *rapid.T, c *randdef.Case) *walker {
 	prog, err := workflow.CompileBundle(c.Bundle, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, c)

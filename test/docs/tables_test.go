@@ -165,7 +165,7 @@ func TestFailureCodes(t *testing.T) {
 func TestEventTypes(t *testing.T) {
 	t.Parallel()
 	var want []string
-	for _, file := range []string{"run/event_run.go", "run/event_step.go", "run/event_plan.go"} {
+	for _, file := range []string{"run/event_run.go", "run/event_step.go", "run/event_plan.go", "run/event_adopt.go"} {
 		want = append(want, constants(t, file, "Type")...)
 	}
 	got := names(section(t, "docs/storage.md", "## Journal lines"))

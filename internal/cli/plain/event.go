@@ -104,6 +104,7 @@ func eventPairs(body run.Body) pairs {
 		p.add("workflow", fmt.Sprintf("%s@%d", b.Definition.ID, b.Definition.Revision))
 		p.value("args", b.Args, b.ArgsBlob)
 		p.add("restarted_from", b.RestartedFrom)
+		p.add("restarted_at_step", b.RestartedAtStep)
 	case *run.Started:
 		p.add("by", b.By)
 		p.flag("trusted", b.Authority.Trusted)
@@ -124,8 +125,15 @@ func eventPairs(body run.Body) pairs {
 	case *run.Decided:
 		p.add("node", b.Node)
 		p.add("scope", b.Scope)
-		p.decision(b)
-		p.failure(b.Failure)
+		p.decision(b.Value, b.Count, b.Failure)
+	case *run.NodeAdopted:
+		p.add("node", b.Node)
+		p.add("scope", b.Scope)
+		if b.Round > 0 {
+			p.add("round", fmt.Sprint(b.Round))
+			break
+		}
+		p.decision(b.Value, b.Count, b.Failure)
 	case *run.RetryReserved:
 		p.add("node", b.Node)
 		p.add("scope", b.Scope)
@@ -138,13 +146,14 @@ func eventPairs(body run.Body) pairs {
 }
 
 // decision shows a boolean also where values are left out.
-func (p *pairs) decision(b *run.Decided) {
-	switch truth := string(b.Value); {
+func (p *pairs) decision(value run.Raw, count int, f *run.Failure) {
+	switch truth := string(value); {
 	case truth == "true" || truth == "false":
 		p.add("value", truth)
-	case b.Failure == nil:
-		p.add("count", fmt.Sprint(b.Count))
+	case f == nil:
+		p.add("count", fmt.Sprint(count))
 	}
+	p.failure(f)
 }
 
 func stepPairs(body run.Body) pairs {
@@ -164,6 +173,10 @@ func stepPairs(body run.Body) pairs {
 		p.value("output", b.Output, b.OutputBlob)
 	case *run.StepFailed:
 		p.failure(&b.Failure)
+	case *run.StepAdopted:
+		p.add("from_run", b.FromRun)
+		p.value("output", b.Output, b.OutputBlob)
+		p.failure(b.Failure)
 	case *run.StepCancelled:
 		p.flag("in_doubt", b.InDoubt)
 	case *run.StepSkipped:

@@ -32,6 +32,7 @@ type instance struct {
 	failure  *run.Failure
 	reason   string
 	doubt    bool
+	adopted  bool   // taken over from another run
 	line     string // the latest line of what its tool prints or says
 }
 
@@ -88,6 +89,10 @@ func (m *Model) Apply(ev run.Event) error {
 	switch b := ev.Body.(type) {
 	case *run.Decided:
 		m.decided(b)
+	case *run.NodeAdopted:
+		if b.Round == 0 {
+			m.decided(&run.Decided{Node: b.Node, Scope: b.Scope, Value: b.Value, Count: b.Count})
+		}
 	case *run.RetryReserved:
 		n := m.node(nodeKey(staticID(b.Scope), b.Node))
 		n.round, n.due = max(n.round, b.Round), b.Due
@@ -95,7 +100,7 @@ func (m *Model) Apply(ev run.Event) error {
 	if st := m.state.Steps[ev.StepID]; st != nil {
 		m.update(instance{
 			id: st.ID, status: st.Status, attempts: st.Attempts, started: st.StartedAt, ended: st.EndedAt,
-			deadline: st.Deadline, failure: st.Failure, reason: st.Reason, doubt: st.InDoubt,
+			deadline: st.Deadline, failure: st.Failure, reason: st.Reason, doubt: st.InDoubt, adopted: st.AdoptedFrom != "",
 		})
 	}
 	return nil
@@ -119,7 +124,7 @@ func (m *Model) Load(s *run.Snapshot) {
 	for _, st := range steps {
 		m.update(instance{
 			id: st.ID, status: st.Status, attempts: st.Attempts, started: orZero(st.StartedAt), ended: orZero(st.EndedAt),
-			failure: st.Failure, reason: st.Reason, doubt: st.InDoubt,
+			failure: st.Failure, reason: st.Reason, doubt: st.InDoubt, adopted: st.AdoptedFrom != "",
 		})
 	}
 	for _, w := range s.Waits {

@@ -194,7 +194,14 @@ func (m *Model) remark(it *Item, in *instance, now time.Time) []string {
 		if due := m.dueAgain(it, now); !due.IsZero() {
 			text = "again in " + Duration(due.Sub(now)) + "  " + text
 		}
+		if in.adopted {
+			text = "taken over  " + text
+		}
 		return []string{text}
+	case run.StatusStepSucceeded:
+		if in.adopted {
+			return []string{"taken over"}
+		}
 	case run.StatusStepSuspended:
 		return []string{suspensionText(in, now)}
 	case run.StatusStepCancelled:

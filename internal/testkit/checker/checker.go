@@ -22,6 +22,7 @@
 //   - eval*.go: how a node ended
 //   - rules.go: the rules and their invariants
 //   - check_*.go: one file per family of events
+//   - origins.go: what one run took over from another
 //   - effects.go: the side-effect log
 //   - sqlite.go: journals of a data directory
 package checker
@@ -79,6 +80,7 @@ func Check(journals []Journal, effects []effectlog.Line) []Finding {
 		found = append(found, c.found...)
 		checks[c.run] = c
 	}
+	found = append(found, checkOrigins(checks)...)
 	found = append(found, checkEffects(checks, effects)...)
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Sequence, b.Sequence))
@@ -203,6 +205,10 @@ func (c *check) checkEvent(l *line) {
 		c.checkDecided(l)
 	case retryReserved:
 		c.checkRetry(l)
+	case stepAdopted, nodeAdopted:
+		c.checkAdopted(l)
+	case runStarted:
+		c.checkTakeover(l)
 	}
 }
 

@@ -29,12 +29,15 @@ const (
 	waitSet          = "wait_set"
 	decided          = "decided"
 	retryReserved    = "retry_reserved"
+	stepAdopted      = "step_adopted"
+	nodeAdopted      = "node_adopted"
 )
 
 // aboutStep says of every event type whether its events name a step.
 var aboutStep = map[string]bool{
 	runQueued: false, runStarted: false, runSuspended: false, runSucceeded: false, runFailed: false,
 	runCancelled: false, cancelRequested: false, deadlineExtended: false, decided: false, retryReserved: false,
+	nodeAdopted: false, stepAdopted: true,
 	stepStarted: true, stepSuspended: true, stepResumed: true, stepCompleted: true, stepFailed: true,
 	stepCancelled: true, stepSkipped: true, stepResolved: true, waitSet: true,
 }
@@ -59,6 +62,12 @@ type line struct {
 	Budget     limits                     `json:"budget"`
 	Tools      map[string]json.RawMessage `json:"tools"`
 	CreatedAt  time.Time                  `json:"created_at"`
+	// and of a run that takes over what another one did
+	RestartedFrom   string `json:"restarted_from"`
+	RestartedAtStep string `json:"restarted_at_step"`
+
+	// step_adopted
+	FromRun string `json:"from_run"`
 
 	// steps
 	Attempt     int              `json:"attempt"`

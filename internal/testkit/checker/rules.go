@@ -79,6 +79,9 @@ const (
 	RuleUnknown    Rule = "unknown_outcome" // a write without an outcome is in doubt, not failed
 	RuleTransition Rule = "transition"      // suspended, resumed and resolved in their order
 
+	// Going on from a step of another run.
+	RuleAdopted Rule = "adopted" // taken over once, at the beginning, unchanged, and nothing from that step on
+
 	// Recovery.
 	RuleRecovery Rule = "recovery" // one step_suspended per open step, then run_suspended, alone
 )
@@ -96,7 +99,7 @@ var invariants = map[Rule]int{
 	RuleAgain: 13, RuleFinishedAgain: 13, RuleDoubtStarted: 13,
 	RuleSkipCause: 14, RuleSkipped: 14, RulePlanEnd: 14, RulePlanOutput: 14,
 	RuleTimeOver: 15, RuleOpenEnd: 15, RuleDoubtEnd: 15, RuleUnknown: 15, RuleTransition: 15,
-	RuleRecovery: 8,
+	RuleRecovery: 8, RuleAdopted: 25,
 }
 
 // Rules lists every rule, sorted.

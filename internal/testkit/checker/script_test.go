@@ -129,7 +129,8 @@ func pin(defs ...object) object {
 // A line of a script is a commit, its events are parted by semicolons. An event is
 // a type, shortened where a step's type goes without saying, the step if there is
 // one, and fields as name=JSON: `start a effect="write"`, `done a output=1`. A
-// commit of only `#` starts the run again, and says nothing else.
+// commit of only `#` starts the run again, and says nothing else. A first line
+// `from b: adopt a; ...` is of a run that goes on from step b of another one.
 type scribe struct {
 	t        *testing.T
 	commits  [][][]byte
@@ -142,7 +143,7 @@ var short = map[string]string{
 	"skip": "step_skipped", "suspend": "step_suspended", "resume": "step_resumed", "resolve": "step_resolved",
 	"wait": "wait_set", "succeeded": "run_succeeded", "failed": "run_failed", "cancelled": "run_cancelled",
 	"suspended": "run_suspended", "again": "run_started", "retry": "retry_reserved", "cancelling": "cancel_requested",
-	"extend": "deadline_extended",
+	"extend": "deadline_extended", "adopt": "step_adopted", "node": "node_adopted",
 }
 
 func write(t *testing.T, bundle object, budget object, script string) checker.Journal {
@@ -154,14 +155,22 @@ func write(t *testing.T, bundle object, budget object, script string) checker.Jo
 		"max_concurrency": 4, "max_agents": 8, "max_steps": 100, "max_retries": 8, "max_nesting_depth": 4, "wall_time_ms": 900000,
 	}
 	maps.Copy(limits, budget)
-	s.commits = append(s.commits, [][]byte{s.line("run_queued", "", object{
+	queued := object{
 		"root_run_id": runID, "session_id": "local", "definition": object{"id": bundle["root_id"], "revision": 1},
 		"definition_bundle": json.RawMessage(raw), "definition_bundle_hash": hex.EncodeToString(sum[:]),
 		"validated_args": object{}, "budget": limits, "authority": object{"trusted": false},
 		"tools":     object{"t": object{"effect": "write", "hash": "h"}},
 		"semantics": 1, "created_at": begun,
-	})})
-	for line := range strings.Lines("again by=\"test\"\n" + script) {
+	}
+	opening := "again by=\"test\""
+	if rest, ok := strings.CutPrefix(script, "from "); ok {
+		first, after, _ := strings.Cut(rest, "\n")
+		step, taken, _ := strings.Cut(first, ":")
+		queued["restarted_from"], queued["restarted_at_step"] = "old", step
+		opening, script = strings.TrimSpace(taken)+";"+opening, after
+	}
+	s.commits = append(s.commits, [][]byte{s.line("run_queued", "", queued)})
+	for line := range strings.Lines(opening + "\n" + script) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
@@ -227,8 +236,10 @@ func (s *scribe) defaults(kind, step string) object {
 		return object{"reason": "not_taken"}
 	case "run_succeeded":
 		return object{"output": nil}
-	case "decided":
+	case "decided", "node_adopted":
 		return object{"scope": ""}
+	case "step_adopted":
+		return object{"from_run": "old", "output": nil}
 	case "retry_reserved":
 		return object{"scope": "", "round": 1, "due": begun, "reservation": object{"retries": 1}}
 	case "run_suspended":

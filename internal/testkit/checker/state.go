@@ -72,6 +72,7 @@ type leaf struct {
 	ended    uint64 // sequence of the event that gave the status
 	reason   string
 	child    string
+	from     string // the run that ran it, if it was taken over
 	output   json.RawMessage
 	blob     *blob
 	failure  json.RawMessage
@@ -143,6 +144,20 @@ func (s *state) apply(l *line, p *plan) {
 	case retryReserved:
 		s.rounds[l.Scope+" "+l.Node] = l
 		s.retries += l.Reservation["retries"]
+	case nodeAdopted:
+		s.applyNodeAdopted(l)
+	}
+}
+
+func (s *state) applyNodeAdopted(l *line) {
+	key := l.Scope + " " + l.Node
+	if l.Round > 0 {
+		s.rounds[key] = l
+		return
+	}
+	s.decided[key] = l
+	if l.failed() != nil || !l.truth() {
+		s.setbacks++
 	}
 }
 
@@ -184,6 +199,13 @@ func (s *state) applyStep(l *line, p *plan) {
 		lf.reason = l.Reason
 	case stepResolved:
 		s.applyResolved(lf, l)
+	case stepAdopted:
+		lf.from = l.FromRun
+		if l.failed() != nil {
+			s.end(lf, l, leafFailed)
+		} else {
+			s.end(lf, l, leafSucceeded)
+		}
 	}
 }
 
@@ -192,7 +214,7 @@ func (s *state) applyStart(lf *leaf, l *line) {
 	lf.entries = append(lf.entries, e)
 	s.leave(lf, l, leafRunning)
 	lf.attempts, lf.effect = l.Attempt, l.Effect
-	lf.started, lf.reenter, lf.inDoubt = l.Sequence, false, false
+	lf.started, lf.reenter, lf.inDoubt, lf.from = l.Sequence, false, false, ""
 	if lf.calls() {
 		s.calls++
 	}
