@@ -40,6 +40,15 @@ func (e *Engine) Run(ctx context.Context, s Start) (*run.View, error) {
 	return v, asError(err)
 }
 
+// Preview does everything that [Engine.Start] does before it writes, and writes
+// nothing. What would refuse the start is part of the preview; the error is for what
+// has no preview: a definition, arguments or labels that are invalid, or a store that
+// cannot be read.
+func (e *Engine) Preview(ctx context.Context, s Start) (*Preview, error) {
+	pv, err := e.e.Preview(ctx, engine.Start(s))
+	return previewOf(pv), asError(err)
+}
+
 // Wait waits until a run of any process has ended, is suspended, or has lost its
 // owner: the view, which has its values, then says running, with an owner that is
 // not alive.

@@ -20,6 +20,7 @@ import (
 // Engine is what commands call; *culm.Engine is one.
 type Engine interface {
 	Start(ctx context.Context, s culm.Start) (*run.View, error)
+	Preview(ctx context.Context, s culm.Start) (*culm.Preview, error)
 	Wait(ctx context.Context, runID string) (*run.View, error)
 	Progress(ctx context.Context, runID string, o culm.ProgressOptions) (*run.View, error)
 	Subscribe(ctx context.Context, runID string, since uint64) iter.Seq2[run.Event, error]
@@ -56,6 +57,12 @@ func (in *invocation) open(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	return in.openStore(ctx, cfg, url)
+}
+
+// openStore opens the engine over a store that flags and settings may not name.
+func (in *invocation) openStore(ctx context.Context, cfg *config, url string) (*opened, error) {
+	var err error
 	o := &opened{in: in, config: cfg, lines: make(chan culm.ProgressLine, 256)}
 	o.Engine, err = app.Open(ctx, app.Config{
 		Store: url, Workspace: in.global.workspace, Ceilings: cfg.Ceilings, Rerun: cfg.Rerun,

@@ -15,6 +15,7 @@ type runOptions struct {
 	session string
 	key     string
 	detach  bool
+	dryRun  bool
 	labels  labels
 	grant   grant
 }
@@ -31,12 +32,17 @@ The output goes to standard output, a string as it is and anything else as JSON;
 all else goes to standard error. Tools may read inside the workspace; anything
 more needs --trust, and --allow with the tool's capability.
 
+--dry-run shows what would be run, what each step may do and what refuses it, and
+the budget; it writes nothing and calls nothing. Its exit status is 0 if the run
+would start, and 5 if it would be refused.
+
 Ctrl-C stops the run so that it can be continued; a second one leaves at once.`,
 		Example: `  culm run hello -a name=Ada
   culm run workflows/review.yaml --args @args.json
   culm run deploy --trust --allow exec,write
   culm run nightly --key "$(date +%F)"   # at most one run a day
   culm run long.yaml --detach            # prints the run's id and returns
+  culm run deploy --trust --allow exec --dry-run
   culm run deploy --label env=prod       # culm list --label env=prod finds it`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,10 +58,14 @@ Ctrl-C stops the run so that it can be continued; a second one leaves at once.`,
 	f.StringVar(&opts.key, "key", "", "start at most one run under this `KEY`: the same request again follows the first")
 	opts.labels.register(f, "label the run, `NAME=VALUE`, so that lists can be filtered by it")
 	f.BoolVar(&opts.detach, "detach", false, "run in the background; print the run's id once it is durable")
+	f.BoolVar(&opts.dryRun, "dry-run", false, "only show what would be run, and what would be refused; write nothing")
 	return cmd
 }
 
 func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
+	if opts.dryRun && opts.detach {
+		return usage("--dry-run starts nothing that --detach could leave in the background")
+	}
 	if opts.detach && !in.handed.under {
 		return in.detach(ctx, opts.args == "-")
 	}
@@ -77,6 +87,9 @@ func (in *invocation) runRun(ctx context.Context, opts runOptions) (err error) {
 	}
 	if start.Labels, err = opts.labels.parse(); err != nil {
 		return err
+	}
+	if opts.dryRun {
+		return in.dryRun(ctx, cfg, program, start)
 	}
 	o, err := in.open(ctx)
 	if err != nil {

@@ -19,8 +19,11 @@ func (e *Engine) toolSchemas(name string) (input, output json.RawMessage, ok boo
 	return spec.Input, spec.Output, ok
 }
 
+// stepCheck finds what is wrong with one step; nil for nothing.
+type stepCheck func(w *workflow.Workflow, s *workflow.StepInfo) *Error
+
 // stepsOf visits every step of every definition, in a fixed order.
-func stepsOf(prog *workflow.Program, visit func(w *workflow.Workflow, s *workflow.StepInfo) *Error) *Error {
+func stepsOf(prog *workflow.Program, visit stepCheck) *Error {
 	for _, ref := range slices.Sorted(maps.Keys(prog.Workflows)) {
 		w := prog.Workflows[ref]
 		for _, n := range w.Nodes {
@@ -36,69 +39,82 @@ func stepsOf(prog *workflow.Program, visit func(w *workflow.Workflow, s *workflo
 }
 
 // runnable refuses what this version compiles but cannot run.
-func runnable(prog *workflow.Program) *Error {
-	return stepsOf(prog, func(w *workflow.Workflow, s *workflow.StepInfo) *Error {
-		switch s.Def.Type {
-		case workflow.ToolStep, workflow.WorkflowStep, workflow.SleepStep:
-			return nil
-		}
-		return refuse(CodeUnsupportedStep, "step %s of %s is of type %s, which this version cannot run yet", s.Def.ID, w.Ref, s.Def.Type).
-			with("step", s.Def.ID).with("workflow", w.Ref)
-	})
+func runnable(prog *workflow.Program) *Error { return stepsOf(prog, runnableStep) }
+
+func runnableStep(w *workflow.Workflow, s *workflow.StepInfo) *Error {
+	switch s.Def.Type {
+	case workflow.ToolStep, workflow.WorkflowStep, workflow.SleepStep:
+		return nil
+	}
+	return refuse(CodeUnsupportedStep, "step %s of %s is of type %s, which this version cannot run yet", s.Def.ID, w.Ref, s.Def.Type).
+		with("step", s.Def.ID).with("workflow", w.Ref)
 }
 
 // toolsPresent refuses tools that are not registered, or are no longer what a
 // run was started with.
-func (e *Engine) toolsPresent(prog *workflow.Program) *Error {
-	return stepsOf(prog, func(w *workflow.Workflow, s *workflow.StepInfo) *Error {
-		if s.Def.Type != workflow.ToolStep {
-			return nil
-		}
-		if _, ok := e.tools.Lookup(s.Def.Tool); ok {
-			return nil
-		}
-		err := refuse(CodeToolMissing, "step %s of %s calls the tool %q, and there is no such tool here", s.Def.ID, w.Ref, s.Def.Tool).
-			with("step", s.Def.ID).with("workflow", w.Ref).with("tool", s.Def.Tool)
-		if near := e.tools.Near(s.Def.Tool); near != "" {
-			err.hint("did you mean %q?", near)
-		}
-		return err
-	})
+func (e *Engine) toolsPresent(prog *workflow.Program) *Error { return stepsOf(prog, e.toolPresent) }
+
+func (e *Engine) toolPresent(w *workflow.Workflow, s *workflow.StepInfo) *Error {
+	if s.Def.Type != workflow.ToolStep {
+		return nil
+	}
+	if _, ok := e.tools.Lookup(s.Def.Tool); ok {
+		return nil
+	}
+	err := refuse(CodeToolMissing, "step %s of %s calls the tool %q, and there is no such tool here", s.Def.ID, w.Ref, s.Def.Tool).
+		with("step", s.Def.ID).with("workflow", w.Ref).with("tool", s.Def.Tool)
+	if near := e.tools.Near(s.Def.Tool); near != "" {
+		err.hint("did you mean %q?", near)
+	}
+	return err
 }
 
 // secretsAvailable refuses handles to secrets: nothing resolves them yet.
-func secretsAvailable(prog *workflow.Program) *Error {
-	return stepsOf(prog, func(w *workflow.Workflow, s *workflow.StepInfo) *Error {
-		if s.Args == nil {
-			return nil
-		}
-		for ref := range s.Args.Refs {
-			if ref.Kind == expr.Secret {
-				return refuse(CodeSecretUnavailable, "step %s of %s needs the secret %q, and no source of secrets is configured", s.Def.ID, w.Ref, ref.Name).
-					with("step", s.Def.ID).with("secret", ref.Name)
-			}
-		}
+func secretsAvailable(prog *workflow.Program) *Error { return stepsOf(prog, secretAvailable) }
+
+func secretAvailable(w *workflow.Workflow, s *workflow.StepInfo) *Error {
+	if s.Args == nil {
 		return nil
-	})
+	}
+	for ref := range s.Args.Refs {
+		if ref.Kind == expr.Secret {
+			return refuse(CodeSecretUnavailable, "step %s of %s needs the secret %q, and no source of secrets is configured", s.Def.ID, w.Ref, ref.Name).
+				with("step", s.Def.ID).with("secret", ref.Name)
+		}
+	}
+	return nil
+}
+
+// request is what a step will ask of the policy, as far as that is known before its
+// call; ok is false if it calls no tool that there is. depends reports that the
+// effect is computed from the call's arguments. A step whose tool may read only is
+// let through then, and looked at again when it is called.
+func (e *Engine) request(s *workflow.StepInfo) (r policy.Request, depends, ok bool) {
+	spec, ok := e.tools.Spec(s.Def.Tool)
+	if s.Def.Type != workflow.ToolStep || !ok {
+		return r, false, false
+	}
+	t, _ := e.tools.Lookup(s.Def.Tool)
+	_, depends = t.(tool.EffectOf)
+	r = policy.Request{Tool: s.Def.Tool, Effect: spec.Effect, Capability: spec.Capability, Declared: s.Def.Capabilities}
+	if depends && spec.Capability == tool.CapRead {
+		r.Effect = tool.Read
+	}
+	return r, depends, true
 }
 
 // permitted refuses what the authority does not allow, before anything is done.
-// A tool whose effect depends on its arguments is looked at again when called.
 func (e *Engine) permitted(prog *workflow.Program, a run.Authority) *Error {
-	return stepsOf(prog, func(w *workflow.Workflow, s *workflow.StepInfo) *Error {
-		spec, ok := e.tools.Spec(s.Def.Tool)
-		if s.Def.Type != workflow.ToolStep || !ok {
+	return stepsOf(prog, e.permittedStep(a))
+}
+
+func (e *Engine) permittedStep(a run.Authority) stepCheck {
+	return func(w *workflow.Workflow, s *workflow.StepInfo) *Error {
+		r, _, ok := e.request(s)
+		if !ok {
 			return nil
 		}
-		effect := spec.Effect
-		if t, _ := e.tools.Lookup(s.Def.Tool); spec.Capability == tool.CapRead {
-			if _, depends := t.(tool.EffectOf); depends {
-				effect = tool.Read
-			}
-		}
-		denial := policy.Check(a, policy.Request{
-			Tool: s.Def.Tool, Effect: effect, Capability: spec.Capability, Declared: s.Def.Capabilities,
-		})
+		denial := policy.Check(a, r)
 		if denial == nil {
 			return nil
 		}
@@ -109,10 +125,10 @@ func (e *Engine) permitted(prog *workflow.Program, a run.Authority) *Error {
 			err.with("capabilities", denial.Missing)
 		}
 		return err.hint("%s", denial.Hint())
-	})
+	}
 }
 
-// allMissing gives the authority that would allow everything in the program.
+// needs gives the authority that would allow everything in the program.
 func (e *Engine) needs(prog *workflow.Program) (trust bool, allow []string) {
 	_ = stepsOf(prog, func(_ *workflow.Workflow, s *workflow.StepInfo) *Error {
 		spec, ok := e.tools.Spec(s.Def.Tool)

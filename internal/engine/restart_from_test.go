@@ -36,6 +36,9 @@ func TestInvariant25_RestartFromAStep(t *testing.T) {
 				for _, id := range c.fail {
 					s.on(id, times(definite(c.retryable), gives(`"`+id+`"`)))
 				}
+				for _, id := range c.broken {
+					s.on(id, definite(true))
+				}
 				for id, output := range c.gives {
 					s.on(id, gives(output))
 				}
@@ -104,6 +107,7 @@ type restartCase struct {
 	def       string
 	fail      []string // at their first call
 	retryable bool
+	broken    []string // at every call, retryably
 	gives     map[string]string
 	from, at  string // at is the full instance, if that is not from
 	calls     []string
@@ -148,6 +152,12 @@ func restartCases() []restartCase {
 			"  - {id: b, type: tool, tool: write, args: {of: {from: step, step: again}}}\n" +
 			"plan: [{retry: a, attempts: 1, id: again}, b]\noutput: {from: step, step: again, pointer: /error/code}\n",
 			fail: []string{"a"}, retryable: true, from: "b", calls: []string{"b"}, output: `"retry_exhausted"`},
+		{name: "a retry that gave up after rounds", def: "workflow_schema: 1\nid: w\nrevision: 1\nsteps:\n" +
+			"  - {id: a, type: tool, tool: write, failure: continue_with_error}\n" +
+			"  - {id: b, type: tool, tool: write, args: {of: {from: step, step: again}}}\n" +
+			"plan: [{retry: a, attempts: 3, id: again}, b]\noutput: {from: step, step: again}\n",
+			broken: []string{"a"}, from: "b", calls: []string{"b"},
+			output: `{"error":{"code":"retry_exhausted","message":"failed in 3 of 3 attempts; the last time: execution_failed: said no","retryable":true}}`},
 	}
 }
 
@@ -159,6 +169,33 @@ func mapOf(ids ...string) string {
 func repeatOf(most int) string {
 	return strings.Replace(toolSteps("a", "b", "c"), "{of: b}}", "{of: b}, output_schema: {type: boolean}}", 1) +
 		fmt.Sprintf("plan: [{repeat: [a, b], until: {from: step, step: b}, max: %d}, c]\n", most)
+}
+
+// A repeat beside the step that came to its last round in vain begins anew.
+func TestRestartBesideAnExhaustedRepeat(t *testing.T) {
+	t.Parallel()
+	onWorlds(t, func(t *testing.T, w *world) {
+		def := strings.Replace(toolSteps("a", "b"), "{of: a}}", "{of: a}, output_schema: {type: boolean}}", 1) +
+			"plan: {parallel: [{repeat: a, until: {from: step, step: a}, max: 2}, b]}\n"
+		s := newScript().on("a@root#0", gives(`false`)).on("a@root#1", times(gives(`false`), gives(`true`)))
+		p := w.process(s)
+		id := p.start(def)
+		if v := w.status(id, run.StatusFailed); v.Failure.Code != run.RepeatExhausted {
+			t.Fatalf("failed with %v", v.Failure)
+		}
+		before := len(s.called())
+		again, err := p.Restart(t.Context(), id, engine.RestartOptions{From: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.status(again.RunID, run.StatusSucceeded)
+		called := s.called()[before:]
+		slices.Sort(called)
+		if diff := cmp.Diff([]string{"a@root#0", "a@root#1", "b"}, called); diff != "" {
+			t.Errorf("called (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // nestedCatalog has a workflow that is nested between two steps.

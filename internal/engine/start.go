@@ -117,6 +117,26 @@ type prepared struct {
 }
 
 func (e *Engine) prepare(ctx context.Context, s Start) (*prepared, error) {
+	p, err := e.draft(s)
+	if err != nil {
+		return nil, err
+	}
+	return p, e.mayStart(ctx, p)
+}
+
+// mayStart refuses a start that cannot be; of one that was made before it finds the
+// run. It writes nothing.
+func (e *Engine) mayStart(ctx context.Context, p *prepared) error {
+	if p.start.Key != "" {
+		if err := e.findKey(ctx, p); err != nil || p.existing != "" {
+			return err
+		}
+	}
+	return e.preflight(p)
+}
+
+// draft makes a start of what the caller gave, which must be valid.
+func (e *Engine) draft(s Start) (*prepared, error) {
 	if s.SessionID == "" {
 		s.SessionID = DefaultSession
 	}
@@ -132,18 +152,7 @@ func (e *Engine) prepare(ctx context.Context, s Start) (*prepared, error) {
 	if p.bundle, err = p.prog.Bundle.Canonical(); err != nil {
 		return nil, fmt.Errorf("pin bundle: %w", err)
 	}
-	if err := p.checkArgs(); err != nil {
-		return nil, err
-	}
-	if s.Key != "" {
-		if err := e.findKey(ctx, p); err != nil || p.existing != "" {
-			return p, err
-		}
-	}
-	if err := e.preflight(p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.checkArgs()
 }
 
 func (e *Engine) compile(p *prepared) error {

@@ -48,7 +48,7 @@ func (d *Denial) Hint() string {
 // Check applies the default policy: reading is allowed; anything else needs a
 // trusted workspace and each of its capabilities. It returns nil if r is allowed.
 func Check(a run.Authority, r Request) *Denial {
-	needed := append([]string{capability(r)}, r.Declared...)
+	needed := Needed(r)
 	harmless := r.Effect == tool.Read && !slices.ContainsFunc(needed, func(c string) bool { return c != tool.CapRead })
 	if harmless {
 		return nil
@@ -71,6 +71,10 @@ func Check(a run.Authority, r Request) *Denial {
 	}
 	return d
 }
+
+// Needed are the capabilities that a request takes: the tool's own, then those that
+// the step declares.
+func Needed(r Request) []string { return append([]string{capability(r)}, r.Declared...) }
 
 func capability(r Request) string {
 	switch {
