@@ -26,7 +26,7 @@ func everyFact() map[run.Type]fact {
 				MaxTokens: &tokens, MaxCostMicros: &tokens,
 			},
 			Authority: run.Authority{Trusted: true, Allow: []string{"net", "write"}},
-			Tools:     map[string]run.ToolPin{"t": {Effect: "read", Hash: "th"}}, Workspace: "/w", RestartedFrom: "old",
+			Tools:     map[string]run.ToolPin{"t": {Effect: "read", Hash: "th"}}, Workspace: "/w", RestartedFrom: "old", RestartedAtStep: "a",
 			Labels: map[string]string{"b": "2", "a": "1"}, Semantics: 1, CreatedAt: epoch(),
 		},
 		&run.Started{By: "me", Authority: run.Authority{Trusted: true, Allow: []string{"net"}}, Rerun: []string{"read"}, GrantedMS: 5},
@@ -50,6 +50,8 @@ func everyFact() map[run.Type]fact {
 		&run.StepCancelled{InDoubt: true},
 		&run.StepSkipped{Reason: run.SkipDependency},
 		&run.StepResolved{Verdict: run.VerdictFailed, By: "me", Output: json.RawMessage(`1`), OutputBlob: blob, Failure: failure},
+		&run.StepAdopted{FromRun: "old", InputHash: "h", Output: json.RawMessage(`1`), OutputBlob: blob, Failure: failure},
+		&run.NodeAdopted{Node: "/plan", Scope: "w/", Value: json.RawMessage(`[1]`), ValueBlob: blob, Count: 1, Failure: failure, Round: 2},
 	}
 	facts := make(map[run.Type]fact, len(bodies))
 	for _, b := range bodies {
@@ -65,6 +67,7 @@ func allTypes() []run.Type {
 		run.TypeCancelRequested, run.TypeDeadlineExtended, run.TypeDecided, run.TypeRetryReserved,
 		run.TypeStepStarted, run.TypeStepSuspended, run.TypeStepResumed, run.TypeStepCompleted, run.TypeStepFailed,
 		run.TypeStepCancelled, run.TypeStepSkipped, run.TypeStepResolved, run.TypeWaitSet,
+		run.TypeStepAdopted, run.TypeNodeAdopted,
 	}
 }
 
@@ -220,6 +223,8 @@ func TestFillPutsBlobsInPlace(t *testing.T) {
 		&run.StepFailed{EvidenceBlob: blob},
 		&run.StepResolved{OutputBlob: blob},
 		&run.Decided{ValueBlob: blob},
+		&run.StepAdopted{OutputBlob: blob},
+		&run.NodeAdopted{ValueBlob: blob},
 		&run.Succeeded{OutputBlob: blob},
 	} {
 		ev := run.Event{Body: body}

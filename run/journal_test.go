@@ -33,6 +33,22 @@ func queued() fact {
 	}}
 }
 
+// continuing is a run that goes on from step a of another one.
+func continuing() fact {
+	f := queued()
+	q := *f.body.(*run.Queued)
+	q.RestartedFrom, q.RestartedAtStep = "old", "a"
+	return fact{body: &q}
+}
+
+func adopted(step string) fact {
+	return fact{step: step, body: &run.StepAdopted{FromRun: "old", InputHash: "h", Output: json.RawMessage(`"out"`)}}
+}
+
+func nodeAdopted(node, value string) fact {
+	return fact{body: &run.NodeAdopted{Node: node, Value: json.RawMessage(value)}}
+}
+
 func started(rerun ...string) fact { return fact{body: &run.Started{By: "me", Rerun: rerun}} }
 
 func suspended() fact { return fact{body: &run.Suspended{Reason: run.KindRecovery}} }

@@ -11,7 +11,7 @@ import (
 
 // examples are the files whose code the pages quote.
 var examples = []string{
-	"example_test.go", "tool/example_test.go", "culmtest/example_test.go",
+	"example_test.go", "example_again_test.go", "tool/example_test.go", "culmtest/example_test.go",
 	"examples/embed/main.go", "examples/embed/shop.go", "examples/embed/tools.go", "examples/embed/main_test.go",
 }
 

@@ -26,6 +26,8 @@ func TestLineOfEveryEvent(t *testing.T) {
 	for want, ev := range map[string]run.Event{
 		`run_queued workflow=w@2 args={"a":"b c"} restarted_from=old`: event("", &run.Queued{
 			Definition: run.DefinitionRef{ID: "w", Revision: 2}, Args: one, RestartedFrom: "old"}),
+		`run_queued workflow=w@2 restarted_from=old restarted_at_step=a`: event("", &run.Queued{
+			Definition: run.DefinitionRef{ID: "w", Revision: 2}, RestartedFrom: "old", RestartedAtStep: "a"}),
 		`run_started by=cli:ada trusted=true allow=exec,write rerun=read`: event("", &run.Started{
 			By: "cli:ada", Authority: run.Authority{Trusted: true, Allow: []string{"exec", "write"}}, Rerun: []string{"read"}}),
 		`run_suspended reason=recovery`:                       event("", &run.Suspended{Reason: run.KindRecovery}),
@@ -41,6 +43,13 @@ func TestLineOfEveryEvent(t *testing.T) {
 		`decided node=/plan code=timed_out message=late`: event("", &run.Decided{
 			Node: "/plan", Failure: &run.Failure{Code: run.TimedOut, Message: "late"}}),
 		`retry_reserved node=/plan round=2 due=2026-01-02T15:00:00Z`: event("", &run.RetryReserved{Node: "/plan", Round: 2, Due: due}),
+		`node_adopted node=/plan scope=@root[1] value=true`: event("", &run.NodeAdopted{
+			Node: "/plan", Scope: "@root[1]", Value: json.RawMessage("true")}),
+		`node_adopted node=/plan count=3`:                event("", &run.NodeAdopted{Node: "/plan", Count: 3}),
+		`node_adopted node=/plan round=2`:                event("", &run.NodeAdopted{Node: "/plan", Round: 2}),
+		`step_adopted a from_run=old output={"a":"b c"}`: event("a", &run.StepAdopted{FromRun: "old", Output: one}),
+		`step_adopted a from_run=old code=cancelled message=x`: event("a", &run.StepAdopted{
+			FromRun: "old", Failure: &run.Failure{Code: run.Cancelled, Message: "x"}}),
 		`step_started a@root[1] attempt=2 effect=write child_run=c`: event("a@root[1]", &run.StepStarted{
 			Attempt: 2, Effect: "write", ChildRunID: "c"}),
 		`wait_set a deadline=2026-01-02T15:00:00Z`: event("a", &run.WaitSet{Deadline: due}),
@@ -67,6 +76,8 @@ func TestOutputsAreNotInEveryLog(t *testing.T) {
 		event("", &run.Queued{Args: secret}),
 		event("", &run.Succeeded{Output: secret}),
 		event("", &run.Decided{Node: "/plan", Value: secret, Count: 1}),
+		event("", &run.NodeAdopted{Node: "/plan", Value: secret, Count: 1}),
+		event("a", &run.StepAdopted{Output: secret}),
 		event("a", &run.StepCompleted{Output: secret}),
 		event("a", &run.StepResolved{Verdict: run.VerdictSucceeded, Output: secret}),
 	} {
