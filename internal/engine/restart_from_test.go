@@ -376,8 +376,8 @@ func TestDeathAfterARestartFrom(t *testing.T) {
 		}
 		again := rec[0].RunID
 		w.wantJournal(again, `run_queued a:adopted run_started | run_suspended`)
-		v := q.resume(again, engine.ContinueOptions{})
-		v = w.status(again, run.StatusSucceeded)
+		q.resume(again, engine.ContinueOptions{})
+		v := w.status(again, run.StatusSucceeded)
 		if string(v.Steps["a"].Output) != large || v.Steps["a"].AdoptedFrom != id {
 			t.Errorf("step a: %d bytes, of run %s", len(v.Steps["a"].Output), v.Steps["a"].AdoptedFrom)
 		}
