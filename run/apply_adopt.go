@@ -26,10 +26,13 @@ func (s *State) applyStepAdopted(st *Step, ev Event, b *StepAdopted) error {
 	case st.ID == s.RestartedAtStep:
 		return fmt.Errorf("step %s is the one to be run again", st.ID)
 	}
-	if b.Failure != nil {
+	switch {
+	case b.Cancelled:
+		s.finish(st, ev, StatusStepCancelled)
+	case b.Failure != nil:
 		s.finish(st, ev, StatusStepFailed)
 		st.Failure = b.Failure
-	} else {
+	default:
 		s.finish(st, ev, StatusStepSucceeded)
 		st.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
 	}

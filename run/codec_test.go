@@ -50,7 +50,7 @@ func everyFact() map[run.Type]fact {
 		&run.StepCancelled{InDoubt: true},
 		&run.StepSkipped{Reason: run.SkipDependency},
 		&run.StepResolved{Verdict: run.VerdictFailed, By: "me", Output: json.RawMessage(`1`), OutputBlob: blob, Failure: failure},
-		&run.StepAdopted{FromRun: "old", InputHash: "h", Output: json.RawMessage(`1`), OutputBlob: blob, Failure: failure},
+		&run.StepAdopted{FromRun: "old", InputHash: "h", Output: json.RawMessage(`1`), OutputBlob: blob, Failure: failure, Cancelled: true},
 		&run.NodeAdopted{Node: "/plan", Scope: "w/", Value: json.RawMessage(`[1]`), ValueBlob: blob, Count: 1, Failure: failure, Round: 2},
 	}
 	facts := make(map[run.Type]fact, len(bodies))

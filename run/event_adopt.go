@@ -18,6 +18,8 @@ type StepAdopted struct {
 	OutputBlob *Blob `json:"output_blob,omitzero"`
 	// Failure is set if it failed, and the plan went on all the same.
 	Failure *Failure `json:"failure,omitzero"`
+	// Cancelled: it was cancelled beside a failure that the plan went on from.
+	Cancelled bool `json:"cancelled,omitzero"`
 }
 
 // NodeAdopted is what a plan node had decided in the run that this one was

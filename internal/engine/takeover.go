@@ -112,6 +112,7 @@ func (l *loaded) adopted(one kernel.Taken) (adopted, int, error) {
 		return adopted{body: b}, len(b.Value), nil
 	}
 	b := &run.StepAdopted{FromRun: one.Step.AdoptedFrom, InputHash: one.Step.InputHash, Failure: one.Step.Failure}
+	b.Cancelled = one.Step.Status == run.StatusStepCancelled
 	if b.FromRun == "" {
 		b.FromRun = l.st.RunID
 	}

@@ -60,9 +60,14 @@ func (t *taker) step(node *workflow.PlanNode, sc *scope, reopen uint64) {
 	if rec == nil {
 		return
 	}
-	failed := rec.Status == run.StatusStepFailed && rec.LastSeq >= reopen
-	if rec.Status != run.StatusStepSucceeded && !failed {
-		return
+	switch rec.Status {
+	case run.StatusStepSucceeded:
+	case run.StatusStepFailed, run.StatusStepCancelled:
+		if rec.LastSeq < reopen {
+			return // a round came after it, which did not enter it again
+		}
+	default:
+		return // open; or skipped, which follows from what was decided
 	}
 	t.taken = append(t.taken, Taken{Step: rec, Declared: node.Step, seq: rec.LastSeq})
 }

@@ -12,7 +12,7 @@ import (
 // Taken is one thing that a new run takes over from the one that it is restarted
 // from: the outcome of a step, what a node decided, or a retry's latest round.
 type Taken struct {
-	// Step is a step that succeeded or failed, and Declared its definition.
+	// Step is a step that ended, but not as skipped, and Declared its definition.
 	Step     *run.Step
 	Declared *workflow.StepInfo
 	// Node and Scope name a node as events do.

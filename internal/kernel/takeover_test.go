@@ -68,7 +68,7 @@ func (w *walker) adopt(taken *kernel.Takeover) {
 
 func (s *sim) adopt(one kernel.Taken) error {
 	if one.Step != nil {
-		body := &run.StepAdopted{FromRun: "old", Failure: one.Step.Failure}
+		body := &run.StepAdopted{FromRun: "old", Failure: one.Step.Failure, Cancelled: one.Step.Status == run.StatusStepCancelled}
 		if one.Step.Status == run.StatusStepSucceeded {
 			body.Output = run.Raw(`1`)
 		}

@@ -177,6 +177,7 @@ func stepPairs(body run.Body) pairs {
 		p.add("from_run", b.FromRun)
 		p.value("output", b.Output, b.OutputBlob)
 		p.failure(b.Failure)
+		p.flag("cancelled", b.Cancelled)
 	case *run.StepCancelled:
 		p.flag("in_doubt", b.InDoubt)
 	case *run.StepSkipped:

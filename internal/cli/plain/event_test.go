@@ -48,6 +48,7 @@ func TestLineOfEveryEvent(t *testing.T) {
 		`node_adopted node=/plan count=3`:                event("", &run.NodeAdopted{Node: "/plan", Count: 3}),
 		`node_adopted node=/plan round=2`:                event("", &run.NodeAdopted{Node: "/plan", Round: 2}),
 		`step_adopted a from_run=old output={"a":"b c"}`: event("a", &run.StepAdopted{FromRun: "old", Output: one}),
+		`step_adopted a from_run=old cancelled=true`:     event("a", &run.StepAdopted{FromRun: "old", Cancelled: true}),
 		`step_adopted a from_run=old code=cancelled message=x`: event("a", &run.StepAdopted{
 			FromRun: "old", Failure: &run.Failure{Code: run.Cancelled, Message: "x"}}),
 		`step_started a@root[1] attempt=2 effect=write child_run=c`: event("a@root[1]", &run.StepStarted{

@@ -67,7 +67,8 @@ type line struct {
 	RestartedAtStep string `json:"restarted_at_step"`
 
 	// step_adopted
-	FromRun string `json:"from_run"`
+	FromRun   string `json:"from_run"`
+	Cancelled bool   `json:"cancelled"`
 
 	// steps
 	Attempt     int              `json:"attempt"`

@@ -149,6 +149,17 @@ func (s *state) apply(l *line, p *plan) {
 	}
 }
 
+// adoptedAs is how a step ended that is taken over.
+func adoptedAs(l *line) leafStatus {
+	switch {
+	case l.Cancelled:
+		return leafCancelled
+	case l.failed() != nil:
+		return leafFailed
+	}
+	return leafSucceeded
+}
+
 func (s *state) applyNodeAdopted(l *line) {
 	key := l.Scope + " " + l.Node
 	if l.Round > 0 {
@@ -201,11 +212,7 @@ func (s *state) applyStep(l *line, p *plan) {
 		s.applyResolved(lf, l)
 	case stepAdopted:
 		lf.from = l.FromRun
-		if l.failed() != nil {
-			s.end(lf, l, leafFailed)
-		} else {
-			s.end(lf, l, leafSucceeded)
-		}
+		s.end(lf, l, adoptedAs(l))
 	}
 }
 
