@@ -24,10 +24,10 @@ func toolSteps(ids ...string) string {
 	return text
 }
 
-// TestInvariant25_RestartFromAStep: of every shape of plan, a run that goes on from
+// TestInvariant26_RestartFromAStep: of every shape of plan, a run that goes on from
 // a step of another one calls only what is not before or beside that step, and
 // comes to the same output as the first run would have.
-func TestInvariant25_RestartFromAStep(t *testing.T) {
+func TestInvariant26_RestartFromAStep(t *testing.T) {
 	t.Parallel()
 	for _, c := range restartCases() {
 		t.Run(c.name, func(t *testing.T) {

@@ -99,7 +99,7 @@ var invariants = map[Rule]int{
 	RuleAgain: 13, RuleFinishedAgain: 13, RuleDoubtStarted: 13,
 	RuleSkipCause: 14, RuleSkipped: 14, RulePlanEnd: 14, RulePlanOutput: 14,
 	RuleTimeOver: 15, RuleOpenEnd: 15, RuleDoubtEnd: 15, RuleUnknown: 15, RuleTransition: 15,
-	RuleRecovery: 8, RuleAdopted: 25,
+	RuleRecovery: 8, RuleAdopted: 26,
 }
 
 // Rules lists every rule, sorted.

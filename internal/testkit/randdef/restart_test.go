@@ -19,10 +19,10 @@ import (
 	"github.com/culm-dev/culm/tool"
 )
 
-// TestInvariant25_RandomRestarts: a run that goes on from any step of another one
+// TestInvariant26_RandomRestarts: a run that goes on from any step of another one
 // calls nothing that had succeeded before that step began, keeps every promise that
 // the outside checker knows, and comes to the output of the whole run.
-func TestInvariant25_RandomRestarts(t *testing.T) {
+func TestInvariant26_RandomRestarts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		slots := 1 + 3*int64(rapid.IntRange(0, 1).Draw(t, "slots"))
