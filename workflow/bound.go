@@ -1,5 +1,7 @@
 package workflow
 
+import "slices"
+
 // Bound is one limit of a run, and where it comes from.
 type Bound struct {
 	Field string `json:"field"` // such as "max_steps"
@@ -35,8 +37,10 @@ func Bounds(def, ceilings, caller *Budgets) []Bound {
 		b.Value, b.From = f.origin(def, b.Ceiling, caller)
 		bounds = append(bounds, b)
 	}
-	agents, steps := &bounds[1], bounds[2]
-	if over(agents.Value, steps.Value) {
+	find := func(field string) *Bound {
+		return &bounds[slices.IndexFunc(bounds, func(b Bound) bool { return b.Field == field })]
+	}
+	if agents, steps := find("max_agents"), find("max_steps"); over(agents.Value, steps.Value) {
 		agents.Value, agents.From = steps.Value, BoundSteps
 	}
 	return bounds

@@ -133,7 +133,7 @@ func boundText(b workflow.Bound) string {
 	switch {
 	case b.Value == nil:
 		return "no limit"
-	case b.Field == "wall_time_ms":
+	case strings.HasSuffix(b.Field, "_ms"):
 		return tree.Duration(time.Duration(*b.Value) * time.Millisecond)
 	}
 	return fmt.Sprint(*b.Value)
