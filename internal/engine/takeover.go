@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"maps"
+	"strings"
 
 	"github.com/culm-dev/culm/internal/canon"
 	"github.com/culm-dev/culm/internal/kernel"
@@ -71,14 +72,14 @@ func fromRefusal(no *kernel.FromError) *Error {
 	switch no.Kind {
 	case kernel.NoSuchStep:
 		r := refuse(CodeStepNotFound, "%s", no.Message)
-		if near := canon.Near(no.Step, no.Steps); near != "" {
+		if near := canon.Near(no.Step[strings.LastIndexByte(no.Step, '/')+1:], no.Steps); near != "" {
 			r.hint("did you mean %q?", near)
 		}
 		return r
 	case kernel.AmbiguousStep:
-		const some = 3
-		return refuse(CodeAmbiguous, "%s", no.Message).with("steps", no.Steps).
-			hint("name one: %s", orList(no.Steps[:min(some, len(no.Steps))]))
+		const told, hinted = 20, 3 // of what may be ten thousand
+		return refuse(CodeAmbiguous, "%s", no.Message).with("steps", no.Steps[:min(told, len(no.Steps))]).
+			hint("name one, such as %s", orList(no.Steps[:min(hinted, len(no.Steps))]))
 	}
 	r := refuse(CodeStepNotReached, "%s", no.Message)
 	if len(no.Steps) == 0 {

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,12 +77,7 @@ func TakeOver(prog *workflow.Program, old *run.State, step string) (*Takeover, e
 	if err := t.plan(act, at, 0); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(t.taken, func(a, b Taken) int {
-		if a.seq < b.seq {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(t.taken, func(a, b Taken) int { return cmp.Compare(a.seq, b.seq) })
 	return &Takeover{At: t.name, Taken: t.taken}, nil
 }
 
@@ -215,9 +211,12 @@ func (t *taker) passMap(node *workflow.PlanNode, index int, sc *scope, reopen ui
 }
 
 func (t *taker) passRepeat(node *workflow.PlanNode, round int, sc *scope, reopen uint64) error {
+	if round >= node.Def.Max {
+		return t.notReached(nil, "there is no step %s: the repeat at %s has at most %d rounds", t.name, node.Path, node.Def.Max)
+	}
+	body := node.Children[0]
 	for i := range round {
 		at := sc.within(node, i)
-		body := node.Children[0]
 		d, decided := t.decision(node, at)
 		_, well := t.end(body, at)
 		switch open := t.unfinished(body, at); {
