@@ -122,7 +122,7 @@ func (p *appendPlan) isReplay(ctx context.Context, t *txn) (found bool, err erro
 // row is only written if it still is the one compared.
 func (t *txn) checkClaim(held store.Claim, row *streamRow) error {
 	c, ok := held.(*claim)
-	if !ok || c.s != t.w.s || c.released.Load() || c.owner != row.owner || c.epoch != row.epoch {
+	if !ok || c.s != t.w.s || c.Released() || c.owner != row.owner || c.epoch != row.epoch {
 		return store.ErrNotOwner
 	}
 	return nil

@@ -14,20 +14,13 @@ func (s *Store) Abandon() error {
 	s.state.closed = true
 	s.state.Unlock()
 	s.state.inFlight.Wait()
-	s.watches.close()
+	s.watches.Close()
 	var errs []error
 	if w := s.writer; w != nil {
 		errs = append(errs, w.wal.close(), w.close())
 		s.writer = nil
 	}
-	errs = append(errs, s.readers.close())
-	s.locks.mu.Lock()
-	defer s.locks.mu.Unlock()
-	if s.locks.mine != nil {
-		errs = append(errs, s.locks.mine.Close())
-		s.locks.mine = nil
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.readers.close(), s.locks.Abandon())...)
 }
 
 // LimitPages lets the writing connection's database grow to n pages, after

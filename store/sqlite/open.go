@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/group"
+	"github.com/culm-dev/culm/store/internal/localfs"
+	"github.com/culm-dev/culm/store/internal/watch"
 	"modernc.org/sqlite"
 )
 
@@ -48,10 +51,10 @@ type Store struct {
 
 	indexEvery int64 // see journal.go; less only in tests
 
-	queue   queue
+	queue   group.Queue[*request]
 	readers readers
 	locks   locks
-	watches watches
+	watches *watch.Watches
 
 	writing sync.Mutex // guards writer, and is held by whoever uses it
 	writer  *writer    // nil until the first commit that needs it
@@ -81,7 +84,7 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseNetworkFS(p.dir); err != nil {
+	if err := localfs.RefuseNetwork(p.dir); err != nil {
 		return nil, err
 	}
 	id, err := newID()
@@ -92,7 +95,7 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s.state.damaged = make(map[string]string)
 	s.readers.open(s)
 	s.locks.open(s)
-	s.watches.open(s)
+	s.watches = watch.New(s.opt.PollInterval, s.newLookout)
 	c, err := s.readers.get(ctx)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -141,7 +144,7 @@ func (s *Store) setPoison(cause error) error {
 	}
 	poison := s.state.poison
 	s.state.Unlock()
-	return errors.Join(poison, s.locks.close())
+	return errors.Join(poison, s.locks.Close())
 }
 
 // noteDamage remembers damage that was found in a journal, for Head to tell.
@@ -173,13 +176,13 @@ func (s *Store) Close() error {
 	if already {
 		return nil
 	}
-	s.watches.close()
+	s.watches.Close()
 	var errs []error
 	if w := s.writer; w != nil { // nobody else is left who could change it
 		errs = append(errs, w.wal.close(), w.close())
 		s.writer = nil
 	}
-	errs = append(errs, s.readers.close(), s.locks.close())
+	errs = append(errs, s.readers.close(), s.locks.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}

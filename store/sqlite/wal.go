@@ -147,10 +147,10 @@ func (l *wal) shorten() error {
 	s := l.w.s
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := l.w.turnstile.enter(s.opt.BusyTimeout); err != nil {
+	if err := l.w.turnstile.Enter(s.opt.BusyTimeout); err != nil {
 		return err
 	}
-	defer func() { _ = l.w.turnstile.leave() }()
+	defer func() { _ = l.w.turnstile.Leave() }()
 	frames, copied, err := checkpoint(l.conn, `PRAGMA wal_checkpoint(PASSIVE)`)
 	if err != nil || frames > copied || frames*walFrame < walTruncateBytes {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/turnstile"
 )
 
 // writer is the one connection of this handle that writes, and what belongs to
@@ -15,7 +16,7 @@ import (
 type writer struct {
 	s         *Store
 	conn      *conn
-	turnstile *turnstile
+	turnstile *turnstile.Turnstile
 	wal       *wal
 	// owned are the rows of streams that this handle owns, as last committed.
 	// Nobody else appends to them; that a mail came in shows in the row's crc.
@@ -32,7 +33,7 @@ func (s *Store) openWriter() (*writer, error) {
 	if err := s.paths.makeDirs(); err != nil {
 		return nil, err
 	}
-	t, err := openTurnstile(s.paths.locks)
+	t, err := turnstile.Open(s.paths.locks)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +46,10 @@ func (s *Store) openWriter() (*writer, error) {
 }
 
 func (w *writer) open() error {
-	if err := w.turnstile.enter(w.s.opt.BusyTimeout); err != nil {
+	if err := w.turnstile.Enter(w.s.opt.BusyTimeout); err != nil {
 		return err
 	}
-	defer func() { _ = w.turnstile.leave() }()
+	defer func() { _ = w.turnstile.Leave() }()
 	if err := w.s.paths.makeFile(); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (w *writer) close() error {
 	if w.conn != nil {
 		errs = append(errs, w.conn.close())
 	}
-	return errors.Join(append(errs, w.turnstile.close())...)
+	return errors.Join(append(errs, w.turnstile.Close())...)
 }
 
 // commitGroup makes a group durable and sets each member's result.
@@ -124,7 +125,7 @@ func (s *Store) commitGroup(group []*request) {
 		}
 		return
 	}
-	s.watches.signal(touched)
+	s.watches.Signal(touched)
 }
 
 // tryGroup commits a group. An error is everybody's; otherwise each member has
@@ -141,15 +142,15 @@ func (s *Store) tryGroup(group []*request) (touched []string, err error) {
 		return nil, fmt.Errorf("open store for writing: %w", err)
 	}
 	if owns(group) {
-		if err := s.locks.own(); err != nil {
+		if err := s.locks.Own(); err != nil {
 			return nil, err
 		}
 	}
-	if err := w.turnstile.enter(s.opt.BusyTimeout); err != nil {
+	if err := w.turnstile.Enter(s.opt.BusyTimeout); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
 	defer func() {
-		if lerr := w.turnstile.leave(); lerr != nil && err == nil {
+		if lerr := w.turnstile.Leave(); lerr != nil && err == nil {
 			err = s.setPoison(lerr)
 		}
 	}()

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package sqlite
+package localfs
 
 // networkFS cannot tell on this platform.
 func networkFS(string) (string, error) { return "", nil }
