@@ -11,6 +11,7 @@ import (
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/livelog"
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/file"
 	"github.com/culm-dev/culm/store/memory"
 	"github.com/culm-dev/culm/store/sqlite"
 )
@@ -23,11 +24,13 @@ const CodeUnsupportedStore = "unsupported_store"
 //
 //	sqlite:<path>   one database file, for any number of processes; its folder is
 //	                made when something is first written
+//	file:<folder>   plain files, for any number of processes; the folder is made when
+//	                something is first written
 //	memory:         nothing outlives the engine; for tests
 //
 // Closing the engine closes the store. Unless cfg says otherwise, the locks that
-// tell whether a step's processes still live are kept beside the database, and so
-// is what tools print, in the folder logs.
+// tell whether a step's processes still live are kept beside the data, and so is
+// what tools print, in the folder logs.
 func Open(ctx context.Context, url string, cfg culm.Config) (*culm.Engine, error) {
 	st, err := openStore(ctx, url, &cfg)
 	if err != nil {
@@ -50,17 +53,32 @@ func openStore(ctx context.Context, url string, cfg *culm.Config) (store.Store, 
 		if err != nil {
 			return nil, fmt.Errorf("open store: %w", err)
 		}
-		if cfg.LockDir == "" {
-			cfg.LockDir = filepath.Join(filepath.Dir(path), "locks", "steps")
+		beside(filepath.Dir(path), cfg)
+		return st, nil
+	case "file":
+		if path == "" {
+			return nil, fmt.Errorf("open store %q: expected file:<path of a folder>", url)
 		}
-		if cfg.Logs == nil {
-			cfg.Logs = livelog.New(filepath.Join(filepath.Dir(path), "logs"), livelog.Options{Logger: cfg.Logger})
+		st, err := file.Open(ctx, path, file.Options{})
+		if err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
 		}
+		beside(path, cfg)
 		return st, nil
 	}
 	return nil, &culm.Error{
 		Code:    CodeUnsupportedStore,
 		Message: fmt.Sprintf("there is no store %q", url),
-		Hint:    "stores of this version are sqlite:<path> and memory:",
+		Hint:    "stores of this version are sqlite:<path>, file:<folder> and memory:",
+	}
+}
+
+// beside keeps in the store's folder what has no other place.
+func beside(dir string, cfg *culm.Config) {
+	if cfg.LockDir == "" {
+		cfg.LockDir = filepath.Join(dir, "locks", "steps")
+	}
+	if cfg.Logs == nil {
+		cfg.Logs = livelog.New(filepath.Join(dir, "logs"), livelog.Options{Logger: cfg.Logger})
 	}
 }

@@ -48,8 +48,9 @@ func (in *invocation) loadConfig() (*config, error) {
 		return nil, configFailure(path, data, problems)
 	}
 	c.Path = path
-	if rest, ok := strings.CutPrefix(c.Store, "sqlite:"); ok && rest != "" && !filepath.IsAbs(rest) {
-		c.Store = "sqlite:" + filepath.Join(filepath.Dir(path), rest)
+	scheme, rest, _ := strings.Cut(c.Store, ":")
+	if (scheme == "sqlite" || scheme == "file") && rest != "" && !filepath.IsAbs(rest) {
+		c.Store = scheme + ":" + filepath.Join(filepath.Dir(path), rest)
 	}
 	return c, nil
 }

@@ -117,13 +117,15 @@ func (g *globals) storeURL(c *config) (string, error) {
 		return "", unsupportedStore(url, "a store is named by a URL, such as sqlite:./runs/culm.db")
 	case scheme == "sqlite" && path == "":
 		return "", unsupportedStore(url, "sqlite: needs the path of its file, such as sqlite:./runs/culm.db")
-	case scheme == "sqlite":
+	case scheme == "file" && path == "":
+		return "", unsupportedStore(url, "file: needs the path of its folder, such as file:./runs")
+	case scheme == "sqlite" || scheme == "file":
 		path, err := filepath.Abs(path)
-		return "sqlite:" + path, err
+		return scheme + ":" + path, err
 	case url == "memory:":
 		return url, nil
 	}
-	return "", unsupportedStore(url, "this version knows sqlite:FILE and memory:")
+	return "", unsupportedStore(url, "this version knows sqlite:FILE, file:DIR and memory:")
 }
 
 func unsupportedStore(url, why string) *Failure {

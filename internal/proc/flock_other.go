@@ -15,6 +15,9 @@ func (l *FileLock) Lock() error { return errNoFlock }
 // TryLock is not available on this platform.
 func (l *FileLock) TryLock() (bool, error) { return false, errNoFlock }
 
+// Shared is not available on this platform.
+func (l *FileLock) Shared() error { return errNoFlock }
+
 // TryShared is not available on this platform.
 func (l *FileLock) TryShared() (bool, error) { return false, errNoFlock }
 

@@ -20,6 +20,13 @@ func (l *FileLock) Lock() error {
 // TryLock takes the exclusive lock if nobody holds any.
 func (l *FileLock) TryLock() (bool, error) { return l.flock(unix.LOCK_EX | unix.LOCK_NB) }
 
+// Shared waits until it holds a shared lock. From an exclusive one it is a step
+// down, between which another may get the exclusive one for a moment.
+func (l *FileLock) Shared() error {
+	_, err := l.flock(unix.LOCK_SH)
+	return err
+}
+
 // TryShared takes a shared lock if nobody holds the exclusive one.
 func (l *FileLock) TryShared() (bool, error) { return l.flock(unix.LOCK_SH | unix.LOCK_NB) }
 

@@ -37,17 +37,19 @@ func BenchmarkSteps(b *testing.B) {
 				return nil
 			})
 		})
-		b.Run(fmt.Sprintf("runs=%d/culm", concurrent), func(b *testing.B) {
-			eng := openEngine(b)
-			prog := tenSteps(b)
-			together(b, concurrent, func() error {
-				v, err := eng.Run(b.Context(), culm.Start{Program: prog})
-				if err == nil && v.Status != "succeeded" {
-					err = fmt.Errorf("run %s: %v", v.Status, v.Failure)
-				}
-				return err
+		for name, url := range map[string]string{"culm": "sqlite:", "culm-file": "file:"} {
+			b.Run(fmt.Sprintf("runs=%d/%s", concurrent, name), func(b *testing.B) {
+				eng := openEngine(b, url+filepath.Join(b.TempDir(), "data"))
+				prog := tenSteps(b)
+				together(b, concurrent, func() error {
+					v, err := eng.Run(b.Context(), culm.Start{Program: prog})
+					if err == nil && v.Status != "succeeded" {
+						err = fmt.Errorf("run %s: %v", v.Status, v.Failure)
+					}
+					return err
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -75,11 +77,11 @@ func together(b *testing.B, n int, op func() error) {
 	b.ReportMetric(float64(b.N*stepsPerRun)/b.Elapsed().Seconds(), "steps/s")
 }
 
-func openEngine(b *testing.B) *culm.Engine {
+func openEngine(b *testing.B, url string) *culm.Engine {
 	b.Helper()
 	noop := tool.MustFunc("noop", "does nothing", tool.Read,
 		func(context.Context, tool.Call, struct{}) (any, error) { return nil, nil })
-	eng, err := local.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "culm.db"), culm.Config{Tools: []tool.Tool{noop}})
+	eng, err := local.Open(b.Context(), url, culm.Config{Tools: []tool.Tool{noop}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package file
+
+import "os"
+
+// datasync makes a file's content durable; on macOS by F_FULLFSYNC.
+func datasync(f *os.File) error { return f.Sync() }
