@@ -40,6 +40,7 @@ func (w *writer) catchUp() error {
 // recover does without the mark, which does not verify: it applies the whole log.
 func (w *writer) recover() error {
 	w.forget()
+	w.s.news.foreign()
 	e, err := readEpoch(w.log.f)
 	if err != nil {
 		return err
@@ -57,6 +58,7 @@ func (w *writer) recover() error {
 // was about to.
 func (w *writer) newEpoch(m mark) (mark, error) {
 	w.forget()
+	w.s.news.foreign()
 	e, err := readEpoch(w.log.f)
 	if err != nil {
 		return m, err
@@ -81,6 +83,7 @@ func (w *writer) newEpoch(m mark) (mark, error) {
 // others forgets what others changed, up to where they applied it. If the log does
 // not tell, that is everything.
 func (w *writer) others(to position) {
+	w.s.news.foreign()
 	size, err := w.log.f.Size()
 	if err != nil || to.off < w.log.end.off {
 		w.forget()
@@ -151,6 +154,7 @@ func (w *writer) orphans(stuck bool) error {
 
 // redo applies a record that somebody else wrote.
 func (w *writer) redo(r *record) error {
+	w.s.news.foreign()
 	w.forgetTouched(r.ops)
 	if err := w.apply(r.ops); err != nil {
 		return errors.Join(fmt.Errorf("apply commit: %w", err))

@@ -36,3 +36,22 @@ func (s *Store) Group(batches ...*store.Batch) []error {
 	}
 	return errs
 }
+
+// ForgetDamage makes the handle as good as new for a test of damage.
+func (s *Store) ForgetDamage() {
+	s.state.Lock()
+	defer s.state.Unlock()
+	clear(s.state.damaged)
+}
+
+// The points at which a process may die.
+var Points = []string{string(pointWritten), string(pointSynced), string(pointHalf), string(pointApplied), string(pointReset)}
+
+// Hooked are options with which hook is called at every point, and the redo log begins
+// anew whenever it is longer than trim bytes.
+func Hooked(hook func(at string), trim int64) Options {
+	return Options{hook: func(p point) { hook(string(p)) }, trim: trim}
+}
+
+// Trim has the redo log begin anew.
+func (s *Store) Trim() error { return s.trim(0, nil) }

@@ -1,13 +1,44 @@
 package file
 
-import "github.com/culm-dev/culm/store/internal/watch"
+import (
+	"sync"
+
+	"github.com/culm-dev/culm/store/internal/watch"
+)
 
 // lookout looks for commits of other processes: for what the log holds that it did
 // not when it looked last.
 type lookout struct {
-	s    *Store
-	seen position // up to here
-	e    epoch
+	s      *Store
+	seen   position // up to here
+	e      epoch
+	others uint64 // what news.others was
+}
+
+// news tells the lookout what needs no looking: that all since it looked last was
+// this handle's own, whose watchers know.
+type news struct {
+	mu     sync.Mutex
+	own    position // where this handle's last commit ended
+	others uint64   // how often something else came in between
+}
+
+func (n *news) committed(at position) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.own = at
+}
+
+func (n *news) foreign() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.others++
+}
+
+func (n *news) get() (own position, others uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.own, n.others
 }
 
 func (s *Store) newLookout() watch.Lookout { return &lookout{s: s} }
@@ -26,11 +57,17 @@ func (l *lookout) Look() (streams []string, all bool) {
 	if a == nil || err != nil {
 		return nil, false
 	}
+	own, others := l.s.news.get()
 	m, ok := readMark(a.applied)
 	switch {
 	case !ok || m.position == l.seen:
 		return nil, false
-	case m.epoch != l.e.number:
+	case m.position == own && others == l.others && m.epoch == l.e.number:
+		l.seen = own
+		return nil, false
+	}
+	l.others = others
+	if m.epoch != l.e.number {
 		e, err := readEpoch(a.log)
 		if err != nil || e.number != m.epoch {
 			return nil, true

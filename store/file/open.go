@@ -78,6 +78,7 @@ type Store struct {
 	watches *watch.Watches
 	listing listing
 	places  places
+	news    news
 
 	attaching sync.Mutex
 	attached  *attached // nil until there is a store; guarded by attaching

@@ -59,6 +59,8 @@ type writer struct {
 	// owned are the heads of streams that this handle owns, as last committed.
 	// Nobody else appends to them; what else changes them is told by the log.
 	owned map[string]*owned
+	// credit is how much may be written before the disk's room is looked at again.
+	credit int
 	// record is the buffer that records are encoded in.
 	record []byte
 }
@@ -239,6 +241,7 @@ func (w *writer) write(ops []op) error {
 	}
 	w.s.opt.hook(pointApplied)
 	w.log.end = next
+	w.s.news.committed(next)
 	if err := w.markApplied(mark{position: next}); err != nil {
 		return err
 	}
@@ -258,9 +261,20 @@ const spare = 128 << 10
 // room refuses what the disk has no room for. A commit is durable before it is
 // applied, so that to find out then would be late.
 func (w *writer) room(n int) error {
+	need := 2 * n
+	if need <= w.credit {
+		w.credit -= need
+		return nil
+	}
+	w.credit = 0
 	free, err := localfs.Free(w.s.paths.dir)
-	if err == nil && free < uint64(2*n+spare) {
+	switch {
+	case err != nil:
+		return nil // the commit will tell
+	case free < uint64(need+spare):
 		return fmt.Errorf("commit: %w: the disk is full (%d KiB are free)", store.ErrTryAgain, free>>10)
+	case free > 1<<30: // it will not be full soon
+		w.credit = 1 << 20
 	}
 	return nil
 }
