@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strings"
 )
 
 // maxOpen is how many files are kept open for writing.
@@ -17,6 +18,7 @@ type openFiles struct {
 	paths paths
 	byRel map[string]*list.Element // of *openFile
 	order list.List                // the one used last is in front
+	solid map[string]bool          // folders whose names are durable
 }
 
 type openFile struct {
@@ -28,6 +30,7 @@ type openFile struct {
 func (o *openFiles) open(d disk, p paths) {
 	o.disk, o.paths = d, p
 	o.byRel = make(map[string]*list.Element)
+	o.solid = make(map[string]bool)
 }
 
 // apply does one operation.
@@ -130,19 +133,38 @@ func (o *openFiles) mkdirs(rel string) error {
 }
 
 // move gives a staged file or folder its name. If there is none it was moved before.
+// Its name must not become durable in a folder that does not: both would be lost.
 func (o *openFiles) move(p *op) error {
 	o.forgetUnder(p.path)
-	err := o.disk.rename(o.paths.at(p.from), o.paths.at(p.path))
-	if !missing(err) {
-		return err
-	}
 	if _, err := os.Lstat(o.paths.at(p.from)); missing(err) {
 		return nil
 	}
-	if err := o.mkdirs(path.Dir(p.path)); err != nil {
+	if err := o.solidify(path.Dir(p.path)); err != nil {
 		return err
 	}
 	return o.disk.rename(o.paths.at(p.from), o.paths.at(p.path))
+}
+
+// solidify makes a folder, unless it is there, and its name durable.
+func (o *openFiles) solidify(rel string) error {
+	if rel == "." || o.solid[rel] {
+		return nil
+	}
+	above := path.Dir(rel)
+	if err := o.solidify(above); err != nil {
+		return err
+	}
+	if err := o.disk.mkdir(o.paths.at(rel)); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	if err := o.disk.syncDir(o.paths.at(above)); err != nil {
+		return unclearError{err}
+	}
+	if len(o.solid) > 8*maxOpen {
+		clear(o.solid)
+	}
+	o.solid[rel] = true
+	return nil
 }
 
 // forget closes a file that is open. What fails in that has been written, or will be
@@ -160,16 +182,24 @@ func (o *openFiles) forget(rel string) {
 // forgetUnder closes what is open in a folder, and the file of that name.
 func (o *openFiles) forgetUnder(dir string) {
 	for rel := range o.byRel {
-		if rel == dir || len(rel) > len(dir) && rel[:len(dir)] == dir && rel[len(dir)] == '/' {
+		if under(rel, dir) {
 			o.forget(rel)
 		}
 	}
+	for rel := range o.solid {
+		if under(rel, dir) {
+			delete(o.solid, rel)
+		}
+	}
 }
+
+func under(rel, dir string) bool { return rel == dir || strings.HasPrefix(rel, dir+"/") }
 
 func (o *openFiles) forgetAll() {
 	for rel := range o.byRel {
 		o.forget(rel)
 	}
+	clear(o.solid)
 }
 
 func (o *openFiles) close() error {
