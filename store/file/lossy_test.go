@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // Recorder is a disk that works and remembers all that was done to it, so that it can
@@ -17,6 +18,14 @@ type Recorder struct {
 	ops   []recorded
 	files map[string]int // by path; the numbers stand for inodes
 	count int
+	fails string // what fails
+}
+
+// Fail makes a kind of doing fail from now on.
+func (r *Recorder) Fail(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fails = what
 }
 
 // recorded is one thing that was done.
@@ -45,6 +54,9 @@ func (r *Recorder) Done() int {
 func (r *Recorder) note(op recorded, f func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if op.what == r.fails {
+		return &os.PathError{Op: op.what, Path: op.path, Err: syscall.EIO}
+	}
 	if err := f(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 		return err
 	}
 	defer s.end()
-	if err := b.Check(); err != nil {
+	if err := errors.Join(b.Check(), checkText(b)); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
