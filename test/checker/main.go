@@ -25,7 +25,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: checker DIR [EFFECTLOG]")
 		return 2
 	}
-	journals, err := checker.ReadSQLite(args[0])
+	journals, err := checker.Read(args[0])
 	if err != nil {
 		fmt.Fprintln(stderr, "checker:", err)
 		return 2

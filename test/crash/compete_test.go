@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/store"
-	"github.com/culm-dev/culm/store/sqlite"
 	"github.com/culm-dev/culm/tool"
 	"github.com/culm-dev/culm/tool/echo"
 )
@@ -59,7 +57,7 @@ func (s *timed) Commit(ctx context.Context, b *store.Batch) error {
 // compete runs workflows, one after the other, from the first line of standard input
 // to its end.
 func compete(ctx context.Context, k task) error {
-	st, err := sqlite.Open(ctx, filepath.Join(k.Data, "culm.db"), sqlite.Options{})
+	st, err := k.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,8 +107,14 @@ func competing(ctx context.Context, engine *culm.Engine) (share, error) {
 // is asserted only in a campaign of a minute or more, without the race detector, and
 // on a machine that does nothing else: the test runs alone.
 func TestEightProcessesShareADataDirectory(t *testing.T) {
-	seconds := number(t, "CULM_FAIR_SECONDS", 8)
-	s := newSite(t)
+	seconds := number(t, "CULM_FAIR_SECONDS", 4)
+	for _, kind := range []string{inSQLite, inFiles} {
+		t.Run(kind, func(t *testing.T) { testEight(t, kind, seconds) })
+	}
+}
+
+func testEight(t *testing.T, kind string, seconds int) {
+	s := newSiteOn(t, kind)
 	processes := make([]*process, 8)
 	inputs := make([]io.WriteCloser, len(processes))
 	for i := range processes {

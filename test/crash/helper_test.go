@@ -17,6 +17,7 @@ import (
 	"github.com/culm-dev/culm/internal/testkit/crashpoint"
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/file"
 	"github.com/culm-dev/culm/store/sqlite"
 	"github.com/culm-dev/culm/tool"
 )
@@ -35,13 +36,21 @@ type worker struct {
 	begun chan struct{}
 }
 
+// open opens the store.
+func (k task) open(ctx context.Context) (store.Store, error) {
+	if k.Files {
+		return file.Open(ctx, k.Data, file.Options{})
+	}
+	return sqlite.Open(ctx, filepath.Join(k.Data, "culm.db"), sqlite.Options{})
+}
+
 // perform does the task.
 func perform(k task) error {
 	ctx := context.Background()
 	if k.Op == opCompete {
 		return compete(ctx, k)
 	}
-	st, err := sqlite.Open(ctx, filepath.Join(k.Data, "culm.db"), sqlite.Options{})
+	st, err := k.open(ctx)
 	if err != nil {
 		return err
 	}

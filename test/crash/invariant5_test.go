@@ -15,7 +15,11 @@ import (
 // after the commit of the prefix's step_completed has returned.
 func TestInvariant5_ExitAfterACompletedPrefix(t *testing.T) {
 	t.Parallel()
-	s := crashed(t, crashpoint.AfterOutcome, "prefix")
+	onEachStore(t, testExitAfterACompletedPrefix)
+}
+
+func testExitAfterACompletedPrefix(t *testing.T, kind string) {
+	s := crashed(t, kind, crashpoint.AfterOutcome, "prefix")
 
 	reopened := s.look("")
 	before := s.journal("")

@@ -13,7 +13,11 @@ import (
 // after the tool has recorded the call.
 func TestInvariant6_ExitWithAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	s := crashed(t, crashpoint.InTool, "suffix")
+	onEachStore(t, testExitWithAnUnknownOutcome)
+}
+
+func testExitWithAnUnknownOutcome(t *testing.T, kind string) {
+	s := crashed(t, kind, crashpoint.InTool, "suffix")
 
 	reopened := s.look("")
 	before := s.journal("")

@@ -14,7 +14,7 @@
 //
 // CULM_ROUNDS is how many rounds are killed at random moments (20), CULM_SEED makes
 // them those of an earlier run, and CULM_FAIR_SECONDS is how long processes compete
-// for one data directory (8); from 60 on, and without the race detector, the longest
+// for one data directory of each store (4); from 60 on, and without the race detector, the longest
 // wait for a commit is asserted.
 package crash_test
 

@@ -61,7 +61,7 @@ func (s *site) environment(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return strings.HasPrefix(kv, "CULM_") || strings.HasPrefix(kv, "XDG_") || strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "USER=")
 	})
-	return append(env, append([]string{"HOME=" + filepath.Join(s.dir, "home"), "USER=ada", "CULM_DATA=" + s.data}, more...)...)
+	return append(env, append([]string{"HOME=" + filepath.Join(s.dir, "home"), "USER=ada", s.where()}, more...)...)
 }
 
 // startCulm starts the built culm.

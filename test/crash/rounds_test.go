@@ -38,7 +38,11 @@ func TestInvariant7_KilledAtARandomMoment(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
-				round := &round{site: newSite(t), t: t, r: r, all: &all}
+				kind := inSQLite
+				if i/4%2 == 1 {
+					kind = inFiles
+				}
+				round := &round{site: newSiteOn(t, kind), t: t, r: r, all: &all}
 				switch i % 4 {
 				case 0:
 					round.shape(shape{})

@@ -23,17 +23,48 @@ type site struct {
 	data      string
 	work      string
 	effects   string
+	kind      string // of store
 	processes int
 }
 
-// newSite makes one. It is removed unless the test fails.
+// The kinds of stores that processes share.
+const (
+	inSQLite = "sqlite"
+	inFiles  = "file"
+)
+
+// onEachStore runs a test on every kind of store.
+func onEachStore(t *testing.T, test func(t *testing.T, kind string)) {
+	for _, kind := range []string{inSQLite, inFiles} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+// where is the setting of the environment that says where the runs are.
+func (s *site) where() string {
+	if s.kind == inFiles {
+		return "CULM_STORE=file:" + s.data
+	}
+	return "CULM_DATA=" + s.data
+}
+
+// newSite makes one over SQLite. It is removed unless the test fails.
 func newSite(t testing.TB) *site {
+	t.Helper()
+	return newSiteOn(t, inSQLite)
+}
+
+// newSiteOn makes one over a kind of store.
+func newSiteOn(t testing.TB, kind string) *site {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "culm-crash-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, dir: dir, data: filepath.Join(dir, "data"), work: filepath.Join(dir, "work")}
+	s := &site{t: t, kind: kind, dir: dir, data: filepath.Join(dir, "data"), work: filepath.Join(dir, "work")}
 	s.effects = filepath.Join(s.work, "effects.jsonl")
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -130,7 +161,7 @@ func (s *site) wantTimes(want map[string]int) {
 // journals reads what is durable, from outside.
 func (s *site) journals() []checker.Journal {
 	s.t.Helper()
-	journals, err := checker.ReadSQLite(s.data)
+	journals, err := checker.Read(s.data)
 	if err != nil {
 		s.t.Fatal(err)
 	}

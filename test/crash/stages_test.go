@@ -67,9 +67,9 @@ type stages struct {
 }
 
 // crashed runs the pair in a process that dies at a point, and reaps it.
-func crashed(t *testing.T, at crashpoint.Point, step string) *stages {
+func crashed(t *testing.T, kind string, at crashpoint.Point, step string) *stages {
 	t.Helper()
-	s := &stages{site: newSite(t), t: t}
+	s := &stages{site: newSiteOn(t, kind), t: t}
 	began := s.dies(task{Op: opRun, Die: at, Step: step}).began()
 	if began.Status != run.StatusRunning || began.LastSequence != 2 || len(began.Steps) != 0 {
 		t.Errorf("as it began: %s with %d events and steps %v", began.Status, began.LastSequence, began.Steps)

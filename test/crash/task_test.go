@@ -33,6 +33,7 @@ const (
 type task struct {
 	Op      op
 	Data    string
+	Files   bool // the data is a store of files
 	Effects string
 	// Die and Step say where the process dies.
 	Die  crashpoint.Point
@@ -65,7 +66,7 @@ func (s *site) helper(k task) *process {
 
 func (s *site) helperCommand(k task) *exec.Cmd {
 	s.t.Helper()
-	k.Data, k.Effects = s.data, s.effects
+	k.Data, k.Files, k.Effects = s.data, s.kind == inFiles, s.effects
 	text, err := json.Marshal(k)
 	if err != nil {
 		s.t.Fatal(err)
