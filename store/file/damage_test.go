@@ -142,7 +142,7 @@ func TestInvariant23_DamagedLogAndFormat(t *testing.T) {
 		for _, name := range []string{"format.json", "log/redo", "log/applied"} {
 			content := whole[name]
 			end := min(len(content), 14<<10)
-			for range 60 {
+			for range 20 {
 				at := rng.IntN(end)
 				if name == "log/redo" && rng.IntN(2) == 0 {
 					at = []int{0, 4096}[rng.IntN(2)] + rng.IntN(36)

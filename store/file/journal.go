@@ -17,8 +17,6 @@ const (
 	defaultReadBytes = 1 << 20
 	// readChunk is how much of a journal is read at once, if a line is not longer.
 	readChunk = 256 << 10
-	// allBytes is a maxBytes that is never reached.
-	allBytes = math.MaxInt
 )
 
 // place is where a commit of a journal ends.

@@ -99,7 +99,7 @@ func fenced(page, text string) []block {
 // Every block says its language, so that one of these tests looks at it.
 func TestBlocksSayTheirLanguage(t *testing.T) {
 	t.Parallel()
-	known := []string{"go", "yaml", "sh", "console", "sql", "json"}
+	known := []string{"go", "yaml", "sh", "console", "sql", "json", "jq"}
 	for _, page := range pages(t) {
 		for _, b := range fenced(page, read(t, page)) {
 			picture := b.lang == "" && (page == "docs/architecture.md" || strings.HasPrefix(page, "examples/"))

@@ -1,12 +1,15 @@
 package docs_test
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/itchyny/gojq"
 	_ "modernc.org/sqlite"
 
 	"github.com/culm-dev/culm/run"
@@ -55,6 +58,68 @@ func query(db *sql.DB, statement string) (count int, err error) {
 		count++
 	}
 	return count, found.Err()
+}
+
+// The jq programs in the pages run on journals that Culm wrote, and say something.
+func TestJQ(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	hello, err := filepath.Abs(filepath.Join(root, "examples", "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, status := culm("run", "hello", "--workspace", hello, "--store", "file:"+data); status != 0 {
+		t.Fatalf("exit status %d:\n%s", status, out)
+	}
+	journals, err := filepath.Glob(filepath.Join(data, "runs", "*", "journal.jsonl"))
+	if err != nil || len(journals) != 1 {
+		t.Fatalf("%d journals, %v", len(journals), err)
+	}
+	programs := 0
+	for _, b := range blocks(t, "jq") {
+		for _, program := range strings.Split(strings.TrimSpace(b.text), "\n\n") {
+			programs++
+			if said, err := jq(program, journals[0]); err != nil || said == 0 {
+				t.Errorf("%s: it said %d lines, %v:\n%s", b, said, err, program)
+			}
+		}
+	}
+	if programs == 0 {
+		t.Error("there are no programs")
+	}
+}
+
+// jq runs a program as jq -n does, and counts what it says.
+func jq(program, file string) (said int, err error) {
+	query, err := gojq.Parse(program)
+	if err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	var events []any
+	for line := range bytes.Lines(text) {
+		var event any
+		if err := json.Unmarshal(line, &event); err != nil {
+			return 0, err
+		}
+		events = append(events, event)
+	}
+	code, err := gojq.Compile(query, gojq.WithInputIter(gojq.NewIter(events...)))
+	if err != nil {
+		return 0, err
+	}
+	for results := code.Run(nil); ; said++ {
+		v, ok := results.Next()
+		if !ok {
+			return said, nil
+		}
+		if err, failed := v.(error); failed {
+			return said, err
+		}
+	}
 }
 
 // The tables that the page lists are those of the database.
