@@ -14,7 +14,7 @@ const (
 // parse reads one document, YAML or JSON by its content. The value is nil if it
 // could not be read; the report then says why.
 func parse(name string, data []byte) (*value, *report) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = trimMark(data)
 	r := &report{text: newText(name, data, true)}
 	if len(data) > maxDocumentBytes {
 		r.add(DocumentTooLarge, span{}, "", "the file is larger than 2 MiB")

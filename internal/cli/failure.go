@@ -45,6 +45,7 @@ const (
 	codeInternal          = "internal"
 	codeInterrupted       = "interrupted"
 	codeFilesExist        = "files_exist"
+	codeUntidy            = "untidy"
 )
 
 // usage makes a failure of how the command was typed.

@@ -30,6 +30,14 @@ func TestExamplesAreValid(t *testing.T) {
 	s.culm("validate", example(t, "crash-demo"), example(t, "hello/workflows"), example(t, "repo-report"))
 }
 
+func TestExamplesAreTidy(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	if got := s.culm("fmt", "--check", example(t, "crash-demo"), example(t, "hello"), example(t, "repo-report")); got != "" {
+		t.Errorf("not tidy:\n%s", got)
+	}
+}
+
 func TestHello(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
