@@ -143,19 +143,11 @@ func (r *configReader) text(n *yaml.Node) string {
 }
 
 func (r *configReader) ceilings(n *yaml.Node, b *workflow.Budgets) {
-	field := func(to **int64, least int64) func(*yaml.Node) {
-		return func(n *yaml.Node) { *to = r.number(n, least) }
+	fields := map[string]func(*yaml.Node){}
+	for _, c := range ceilingFields() {
+		fields[c.name] = func(n *yaml.Node) { *c.of(b) = r.number(n, c.least) }
 	}
-	r.object(n, map[string]func(*yaml.Node){
-		"max_concurrency":   field(&b.MaxConcurrency, 1),
-		"max_agents":        field(&b.MaxAgents, 0),
-		"max_steps":         field(&b.MaxSteps, 1),
-		"max_retries":       field(&b.MaxRetries, 0),
-		"max_nesting_depth": field(&b.MaxNestingDepth, 1),
-		"wall_time_ms":      field(&b.WallTimeMS, 1),
-		"max_tokens":        field(&b.MaxTokens, 0),
-		"max_cost_micros":   field(&b.MaxCostMicros, 0),
-	})
+	r.object(n, fields)
 }
 
 func (r *configReader) number(n *yaml.Node, least int64) *int64 {

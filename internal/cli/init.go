@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/culm-dev/culm/workflow"
 )
 
 // scaffold is the project that init makes. examples/hello holds the same files.
@@ -21,8 +27,9 @@ func (in *invocation) initCommand() *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Make a project that runs at once",
 		Long: `Writes a small project into DIR, the current directory by default: culm.yaml, an
-example in workflows/ with its test cases, and agents/. The example needs no key, no network and no
-flag. Nothing is ever overwritten.`,
+example in workflows/ with its test cases, agents/, and in .culm/ the schemas by which
+an editor completes and checks files. The example needs no key, no network and no flag.
+Nothing is ever overwritten.`,
 		Example: `  culm init hello
   cd hello && culm run hello && culm test`,
 		Args: cobra.MaximumNArgs(1),
@@ -37,19 +44,16 @@ flag. Nothing is ever overwritten.`,
 }
 
 func (in *invocation) runInit(dir string) error {
-	project, err := fs.Sub(scaffold, "scaffold")
-	if err != nil {
-		return fmt.Errorf("open scaffold: %w", err)
-	}
-	files, err := filesOf(project)
+	project, err := projectFiles()
 	if err != nil {
 		return err
 	}
+	files := slices.Sorted(maps.Keys(project))
 	if err := refuseExisting(dir, files); err != nil {
 		return err
 	}
 	for _, name := range files {
-		if err := copyOut(project, name, dir); err != nil {
+		if err := writeNew(filepath.Join(dir, filepath.FromSlash(name)), project[name]); err != nil {
 			return err
 		}
 	}
@@ -69,18 +73,44 @@ func (in *invocation) runInit(dir string) error {
 	return nil
 }
 
-func filesOf(project fs.FS) ([]string, error) {
-	var files []string
-	err := fs.WalkDir(project, ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			files = append(files, path)
+// Where the schemas of a project lie, below its folder.
+const (
+	workflowSchemaFile = ".culm/workflow.schema.json"
+	configSchemaFile   = ".culm/config.schema.json"
+)
+
+// projectFiles are all files of a new project, with their content.
+func projectFiles() (map[string][]byte, error) {
+	config, err := configSchema()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{workflowSchemaFile: workflow.JSONSchema(), configSchemaFile: config}
+	err = fs.WalkDir(scaffold, "scaffold", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
+		data, err := scaffold.ReadFile(path)
+		name := strings.TrimPrefix(path, "scaffold/")
+		files[name] = append([]byte(schemaLine(name)), data...)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list scaffold: %w", err)
+		return nil, fmt.Errorf("read scaffold: %w", err)
 	}
 	return files, nil
+}
+
+// schemaLine is the first line of a file, by which editors with the YAML language
+// server find its schema; "" for files that have none.
+func schemaLine(name string) string {
+	switch {
+	case name == configFile:
+		return "# yaml-language-server: $schema=" + configSchemaFile + "\n"
+	case path.Dir(name) == workflowsDir && path.Ext(name) == ".yaml" && !strings.HasSuffix(name, ".test.yaml"):
+		return "# yaml-language-server: $schema=../" + workflowSchemaFile + "\n"
+	}
+	return ""
 }
 
 func refuseExisting(dir string, files []string) error {
@@ -104,13 +134,8 @@ func refuseExisting(dir string, files []string) error {
 	return f.help("Name another folder: culm init DIR")
 }
 
-// copyOut writes one file of the project; one that appeared meanwhile stays.
-func copyOut(project fs.FS, name, dir string) error {
-	data, err := fs.ReadFile(project, name)
-	if err != nil {
-		return fmt.Errorf("read scaffold: %w", err)
-	}
-	path := filepath.Join(dir, filepath.FromSlash(name))
+// writeNew writes a file of the project; one that appeared meanwhile stays.
+func writeNew(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return writeFailure(err)
 	}

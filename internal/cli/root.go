@@ -53,7 +53,7 @@ type group struct {
 
 func (in *invocation) groups() []group {
 	return []group{
-		{"Write workflows", []*cobra.Command{in.initCommand(), in.validateCommand(), in.testCommand(), in.fmtCommand(), in.planCommand()}},
+		{"Write workflows", []*cobra.Command{in.initCommand(), in.validateCommand(), in.testCommand(), in.fmtCommand(), in.planCommand(), in.schemaCommand()}},
 		{"Run them", []*cobra.Command{
 			in.runCommand(), in.continueCommand(), in.resolveCommand(), in.cancelCommand(), in.restartCommand(), in.recoverCommand(),
 		}},

@@ -32,7 +32,7 @@ func TestYAML(t *testing.T) {
 			continue
 		}
 		text := b.text
-		if !strings.HasPrefix(text, "workflow_schema:") {
+		if !strings.Contains(text, "workflow_schema:") {
 			text = identity + text
 		}
 		checkDefinition(t, b, text)
