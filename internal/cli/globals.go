@@ -22,7 +22,7 @@ func (g *globals) json() bool { return g.output == "json" }
 
 func (g *globals) register(f *pflag.FlagSet) {
 	f.StringVar(&g.data, "data", "", "`DIR` that holds the runs (default: culm in $XDG_DATA_HOME or ~/.local/share)")
-	f.StringVar(&g.store, "store", "", "`URL` of the store (default: sqlite:<data>/culm.db)")
+	f.StringVar(&g.store, "store", "", "`URL` of the store (default: culm.db in the --data directory)")
 	f.StringVar(&g.workspace, "workspace", "", "`DIR` that tools may touch (default: the current directory)")
 	f.StringVar(&g.config, "config", "", "`FILE` of settings (default: culm.yaml in the workspace, if there is one)")
 	f.StringVar(&g.server, "server", "", "`URL` of a server to ask (not in this version)")

@@ -15,6 +15,10 @@ func (in *invocation) help(c *cobra.Command, groups []group) {
 	if text == "" {
 		text = c.Short
 	}
+	if c.IsAdditionalHelpTopicCommand() {
+		fmt.Fprintln(in.Stdout, strings.Trim(text, "\n"))
+		return
+	}
 	fmt.Fprintf(in.Stdout, "%s\n\n", strings.TrimSpace(text))
 	_ = writeUsage(in.Stdout, c, groups)
 }
@@ -65,15 +69,37 @@ func writeGroups(b *strings.Builder, parent *cobra.Command, groups []group) {
 	}
 }
 
-const rootEpilogue = `
-Each of --data, --store, --workspace, --config may come from the environment
-instead: CULM_DATA, CULM_STORE, CULM_WORKSPACE, CULM_CONFIG.
+// topics are texts that culm help shows, and that are about no one command.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "exit-codes", Short: "What the exit statuses mean", Long: exitStatuses},
+		{Use: "environment", Short: "The variables that culm reads", Long: environment},
+	}
+}
 
-Exit status:
+const exitStatuses = `Exit status:
     0  succeeded                        4  the run was cancelled
     1  the run failed                   5  refused; the code that is printed says why
     2  usage, definition or arguments   6  the store could not be read or written
     3  suspended: something waits     130  left by Ctrl-C
+`
 
-"culm COMMAND --help" shows examples.
+const environment = `A flag wins over its variable, that over culm.yaml, and that over the default.
+
+    CULM_DATA            --data           the directory that holds the runs
+    CULM_STORE           --store          the URL of the store
+    CULM_WORKSPACE       --workspace      the directory that tools may touch
+    CULM_CONFIG          --config         the file of settings
+    CULM_OUTPUT_FORMAT   -o               text or json
+    XDG_DATA_HOME, HOME  say where runs are kept if nothing else does
+    NO_COLOR, TERM       say whether there are colours
+`
+
+const rootEpilogue = `
+Each of --data, --store, --workspace, --config may come from the environment
+instead: CULM_DATA, CULM_STORE, CULM_WORKSPACE, CULM_CONFIG.
+
+` + exitStatuses + `
+"culm COMMAND --help" shows examples. There is also: culm help exit-codes,
+culm help environment. To complete commands and runs: culm completion --help.
 `

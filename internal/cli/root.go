@@ -38,10 +38,13 @@ doubt and waits for your decision.`,
 	for _, g := range groups {
 		root.AddCommand(g.commands...)
 	}
+	root.AddCommand(topics()...)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { in.help(c, groups) })
 	root.SetUsageFunc(func(c *cobra.Command) error { return writeUsage(c.OutOrStdout(), c, groups) })
 	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.DisableDefaultCmd = true
 	wrapUsage(root)
+	in.complete(root)
 	return root
 }
 
@@ -58,7 +61,7 @@ func (in *invocation) groups() []group {
 			in.runCommand(), in.continueCommand(), in.resolveCommand(), in.cancelCommand(), in.restartCommand(), in.recoverCommand(),
 		}},
 		{"Look at runs", []*cobra.Command{in.listCommand(), in.showCommand(), in.eventsCommand(), in.logsCommand(), in.waitCommand()}},
-		{"Other", []*cobra.Command{in.versionCommand()}},
+		{"Other", []*cobra.Command{in.completionCommand(), in.manCommand(), in.versionCommand()}},
 	}
 }
 

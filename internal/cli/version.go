@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -15,6 +16,8 @@ type build struct {
 	Modified bool   `json:"modified,omitempty"` // the working tree had other content
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	// Time is that of the commit; zero if it is not known.
+	Time time.Time `json:"time,omitzero"`
 }
 
 func (in *invocation) versionCommand() *cobra.Command {
@@ -58,6 +61,8 @@ func thisBuild() build {
 			b.Commit = s.Value
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
+		case "vcs.time":
+			b.Time, _ = time.Parse(time.RFC3339, s.Value) // zero if it is none
 		}
 	}
 	return b
