@@ -211,11 +211,11 @@ func (in *invocation) completeFlags(c *cobra.Command) {
 		"allow": func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return listOf(in.capabilities()...)(cmd, args, begun)
 		},
-		"status":        listOf("queued", "running", "suspended", "succeeded", "failed", "cancelled"),
-		"since":         fixed("1h", "24h", "7d"),
-		"workflow":      in.completeWorkflowIDs,
-		"arg":           in.completeArguments,
-		"data":          dirs, "workspace": dirs,
+		"status":   listOf("queued", "running", "suspended", "succeeded", "failed", "cancelled"),
+		"since":    fixed("1h", "24h", "7d"),
+		"workflow": in.completeWorkflowIDs,
+		"arg":      in.completeArguments,
+		"data":     dirs, "workspace": dirs,
 		"config": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		},

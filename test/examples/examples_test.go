@@ -16,7 +16,7 @@ func TestEveryExampleIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tested := []string{"crash-demo", "embed", "hello", "repo-report"}
+	tested := []string{"crash-demo", "embed", "hello", "nested", "repo-report", "retry-and-repeat"}
 	for _, entry := range entries {
 		if !slices.Contains(tested, entry.Name()) {
 			t.Errorf("examples/%s has no test here", entry.Name())
@@ -27,13 +27,13 @@ func TestEveryExampleIsTested(t *testing.T) {
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.culm("validate", example(t, "crash-demo"), example(t, "hello/workflows"), example(t, "repo-report"))
+	s.culm("validate", example(t, "crash-demo"), example(t, "hello/workflows"), example(t, "nested"), example(t, "repo-report"), example(t, "retry-and-repeat"))
 }
 
 func TestExamplesAreTidy(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	if got := s.culm("fmt", "--check", example(t, "crash-demo"), example(t, "hello"), example(t, "repo-report")); got != "" {
+	if got := s.culm("fmt", "--check", example(t, "crash-demo"), example(t, "hello"), example(t, "nested"), example(t, "repo-report"), example(t, "retry-and-repeat")); got != "" {
 		t.Errorf("not tidy:\n%s", got)
 	}
 }

@@ -17,6 +17,10 @@ const inputSchema = `{
 		"ok_exit_codes": {
 			"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}, "minItems": 1,
 			"description": "exit statuses that count as success; [0] if absent"
+		},
+		"retry_exit_codes": {
+			"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 255}, "minItems": 1,
+			"description": "exit statuses of failures that a retry may enter again, such as 75 for a temporary failure; none if absent"
 		}
 	},
 	"oneOf": [{"required": ["argv"]}, {"required": ["shell"]}],

@@ -60,8 +60,9 @@ const defaultMaxOutput = 1 << 20
 // An exit status that is not among `ok_exit_codes` ([0] by default) is the
 // definite failure "execution_failed", as is a program that could not be started
 // ("not_found" if there is none, "still_running" if a process of an earlier
-// attempt of the step still lives). A program that a signal or a cancelled
-// context ended returns a plain error: what it did is not known.
+// attempt of the step still lives). It may be retried if the status is among
+// `retry_exit_codes`. A program that a signal or a cancelled context ended returns
+// a plain error: what it did is not known.
 func New(o Options) tool.Tool {
 	if o.MaxOutput <= 0 {
 		o.MaxOutput = defaultMaxOutput
@@ -81,6 +82,7 @@ type args struct {
 	Env         map[string]string `json:"env"`
 	Stdin       string            `json:"stdin"`
 	OKExitCodes []int             `json:"ok_exit_codes"`
+	RetryCodes  []int             `json:"retry_exit_codes"`
 }
 
 type output struct {
@@ -194,7 +196,7 @@ func exitFailure(ctx context.Context, in args, exit proc.Exit, stderr *capped) e
 	if tail := stderr.lastLines(); tail != "" {
 		message += ": " + tail
 	}
-	return tool.Failed("execution_failed", false, message)
+	return tool.Failed("execution_failed", slices.Contains(in.RetryCodes, exit.Code), message)
 }
 
 // dir is the folder that the program runs in.

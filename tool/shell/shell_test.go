@@ -90,6 +90,23 @@ func TestExecAcceptsExitCodes(t *testing.T) {
 	})
 }
 
+// Whether a failure may be retried only the author of the call knows.
+func TestExecFailuresAreRetryableAsToldTo(t *testing.T) {
+	variants(t, func(t *testing.T, opts shell.Options) {
+		for code, want := range map[int]bool{75: true, 1: false} {
+			script := fmt.Sprintf("exit %d", code)
+			_, err := run(t, opts, newCall(t, map[string]any{"shell": script, "retry_exit_codes": []int{75, 0}}))
+			var failure *tool.Failure
+			if !errors.As(err, &failure) || failure.Code != "execution_failed" || failure.Retryable != want {
+				t.Errorf("%s: got %v", script, err)
+			}
+		}
+		if _, err := run(t, opts, newCall(t, map[string]any{"shell": "exit 0", "retry_exit_codes": []int{0}})); err != nil {
+			t.Errorf("success: %v", err)
+		}
+	})
+}
+
 func TestExecRunsInWorkspaceFolder(t *testing.T) {
 	variants(t, func(t *testing.T, opts shell.Options) {
 		c := newCall(t, map[string]any{"argv": []string{"./here"}, "cwd": "sub"})
