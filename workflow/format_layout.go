@@ -52,6 +52,7 @@ type layout struct {
 	// nothing in them is a comment, and blank ones count.
 	inText []bool
 	blocks map[*yaml.Node]textBlock
+	last   struct{ line, column, offset int } // see offset
 }
 
 // textBlock is where the content of a literal or folded text stands.
@@ -170,19 +171,24 @@ func closing(rest string, quote byte) int {
 }
 
 // offset is the byte at which a column, counted in characters from 1, stands in
-// a line; -1 if the line is shorter.
+// a line; -1 if the line is shorter. It counts from the last place that was asked
+// for, if that is before it: one line may hold everything.
 func (l *layout) offset(line, column int) int {
 	if line < 0 || line >= len(l.lines) {
 		return -1
 	}
-	at := 0
-	for range column - 1 {
+	at, reached := 0, 1
+	if l.last.line == line && l.last.column > 0 && l.last.column <= column {
+		at, reached = l.last.offset, l.last.column
+	}
+	for ; reached < column; reached++ {
 		if at >= len(l.lines[line]) {
 			return -1
 		}
 		_, n := utf8.DecodeRuneInString(l.lines[line][at:])
 		at += n
 	}
+	l.last.line, l.last.column, l.last.offset = line, column, at
 	return at
 }
 

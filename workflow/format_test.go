@@ -2,6 +2,8 @@ package workflow_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -163,10 +165,73 @@ func messyDefinition(t *rapid.T) any {
 		t.Fatal(err)
 	}
 	fields := v.(map[string]any)
+	fields["plan"] = inShorthand(fields["plan"], rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "shorthand"), 0)))
 	fields["output"] = map[string]any{"text of it": rapid.SampledFrom([]string{
 		"a\nb\n", "a", "a\n\n b\n\n", " a\nb", "\n\na # b\n", "it: a\n", "abcdefg", "a\n\n\n",
 	}).Draw(t, "text"), "n": jsonValue(2).Draw(t, "output")}
 	return fields
+}
+
+// inShorthand writes a plan in shorthand, here and there.
+func inShorthand(plan any, rnd *rand.Rand) any {
+	switch node := plan.(type) {
+	case []any:
+		for i := range node {
+			node[i] = inShorthand(node[i], rnd)
+		}
+	case map[string]any:
+		for name, value := range node {
+			if slices.Contains([]string{"nodes", "then_branch", "else_branch", "body", "node"}, name) {
+				node[name] = inShorthand(value, rnd)
+			}
+		}
+		if rnd.IntN(2) == 0 {
+			return shorthand(node)
+		}
+	}
+	return plan
+}
+
+// shorthand is a canonical node in the other form.
+func shorthand(node map[string]any) any {
+	typ := node["type"]
+	switch {
+	case typ == "step":
+		return node["step"]
+	case typ == "sequence" && node["id"] == nil:
+		return node["nodes"]
+	case typ == "sequence":
+		return node
+	}
+	renamed := map[string]map[string]string{
+		"parallel": {"nodes": "parallel"},
+		"choice":   {"condition": "if", "then_branch": "then", "else_branch": "else"},
+		"map":      {"source": "map", "item": "as", "body": "do"},
+		"retry":    {"node": "retry", "max_attempts": "attempts"},
+		"repeat":   {"body": "repeat"},
+	}[typ.(string)]
+	short := map[string]any{}
+	for name, value := range node {
+		if other, ok := renamed[name]; ok {
+			name = other
+		}
+		short[name] = value
+	}
+	delete(short, "type")
+	return short
+}
+
+// A file of one long line is read and tidied as fast as one of many.
+func TestFormatOfALongLine(t *testing.T) {
+	t.Parallel()
+	var steps []string
+	for i := range 3000 {
+		steps = append(steps, fmt.Sprintf("{id: s%d, type: tool, tool: t, args: {a: [1, {b: 2}]}}", i))
+	}
+	doc := head + "steps: [" + strings.Join(steps, ", ") + "]\n"
+	if got := formatted(t, "w.yaml", doc); got != doc {
+		t.Error("it was not tidy")
+	}
 }
 
 func TestFormatOfJSON(t *testing.T) {

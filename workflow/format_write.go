@@ -127,7 +127,7 @@ func (w *tidyWriter) firstLine(e entry, rest string, is part) string {
 	}
 	at := len(w.lines[e.first]) - len(strings.TrimLeft(e.rest, " \t"))
 	if e.value.Line-1 == e.first && w.offset(e.first, e.value.Column) == at {
-		if text, length := w.flow(e.value, is); length > 0 {
+		if text, length := w.flowLine(e.value, is, rest); length > 0 {
 			rest = text + rest[length:]
 		}
 	}
@@ -209,51 +209,62 @@ func (w *tidyWriter) document() []byte {
 	return []byte(strings.Join(w.out[:end], "\n") + "\n")
 }
 
-// flow is a list or mapping in braces, if it stands on one line, and how many
+// flowLine is a list or mapping in braces, if it stands on one line, and how many
 // bytes it takes as written; 0 if it is to be left as it is.
-func (l *layout) flow(n *yaml.Node, is part) (text string, length int) {
-	at := n.Line - 1
-	from := l.offset(at, n.Column)
-	if from < 0 || n.Style&yaml.TaggedStyle != 0 || n.Kind == yaml.AliasNode {
-		return "", 0
-	}
-	source := l.lines[at][from:]
+func (l *layout) flowLine(n *yaml.Node, is part, source string) (text string, length int) {
 	if n.Kind == yaml.ScalarNode {
-		length = scalarBytes(source, n)
-		return source[:length], length
-	}
-	if n.Style&yaml.FlowStyle == 0 || source == "" || source[0] != '{' && source[0] != '[' {
 		return "", 0
 	}
 	length = flowBytes(source)
-	parts, ok := l.flowParts(n, is, at)
-	if length == 0 || !ok {
+	text, ok := l.flow(n, is)
+	if !ok {
 		return "", 0
 	}
-	if n.Kind == yaml.MappingNode {
-		return "{" + strings.Join(parts, ", ") + "}", length
-	}
-	return "[" + strings.Join(parts, ", ") + "]", length
+	return text, length
 }
 
-func (l *layout) flowParts(n *yaml.Node, is part, at int) (parts []string, ok bool) {
-	if n.Kind == yaml.SequenceNode {
-		for _, item := range n.Content {
-			text, length := l.flow(item, is.inside(""))
-			if length == 0 || item.Line-1 != at {
-				return nil, false
-			}
-			parts = append(parts, text)
-		}
-		return parts, true
+// flow is a value on one line, with one space after each comma and colon; ok is
+// false if it is written in a way that is not understood here.
+func (l *layout) flow(n *yaml.Node, is part) (text string, ok bool) {
+	at := n.Line - 1
+	from := l.offset(at, n.Column)
+	if from < 0 || from >= len(l.lines[at]) || n.Style&yaml.TaggedStyle != 0 {
+		return "", false
 	}
+	source := l.lines[at][from:]
+	switch n.Kind {
+	case yaml.ScalarNode:
+		length := scalarBytes(source, n)
+		return source[:length], length > 0
+	case yaml.MappingNode:
+		parts, ok := l.flowFields(n, is)
+		return "{" + strings.Join(parts, ", ") + "}", ok && source[0] == '{'
+	case yaml.SequenceNode:
+		parts, ok := l.flowItems(n, is)
+		return "[" + strings.Join(parts, ", ") + "]", ok && source[0] == '['
+	}
+	return "", false
+}
+
+func (l *layout) flowItems(n *yaml.Node, is part) (parts []string, ok bool) {
+	for _, item := range n.Content {
+		text, ok := l.flow(item, is.inside(""))
+		if !ok || item.Line != n.Line {
+			return nil, false
+		}
+		parts = append(parts, text)
+	}
+	return parts, true
+}
+
+func (l *layout) flowFields(n *yaml.Node, is part) (parts []string, ok bool) {
 	var names []string
 	typ := ""
 	for i := 0; i < len(n.Content); i += 2 {
 		name, item := n.Content[i], n.Content[i+1]
-		key, keyLength := l.flow(name, dataPart)
-		text, length := l.flow(item, is.inside(name.Value))
-		if keyLength == 0 || length == 0 || item.Line-1 != at || name.Kind != yaml.ScalarNode {
+		key, keyOK := l.flow(name, dataPart)
+		text, ok := l.flow(item, is.inside(name.Value))
+		if !ok || !keyOK || item.Line != n.Line || name.Kind != yaml.ScalarNode {
 			return nil, false
 		}
 		if name.Value == "type" {

@@ -88,6 +88,23 @@ func controlAt(data []byte) span {
 type yamlWalker struct {
 	report  *report
 	tooDeep bool
+	line    int // whose characters runes holds: one line may hold everything
+	runes   []rune
+}
+
+// from is the source from a place to the end of its line.
+func (w *yamlWalker) from(at span) []rune {
+	lines := w.report.text.lines
+	if at.line < 1 || at.line > len(lines) {
+		return nil
+	}
+	if w.line != at.line {
+		w.line, w.runes = at.line, []rune(lines[at.line-1])
+	}
+	if at.col < 1 || at.col > len(w.runes) {
+		return nil
+	}
+	return w.runes[at.col-1:]
 }
 
 func (w *yamlWalker) value(n *yaml.Node, ptr string, depth int) *value {
@@ -267,7 +284,7 @@ func jsonFloat(s string) string {
 func (w *yamlWalker) span(n *yaml.Node) span {
 	at := span{line: n.Line, col: n.Column}
 	if n.Style&yaml.FlowStyle != 0 && n.Style&yaml.TaggedStyle == 0 && n.Anchor == "" {
-		if n := flowLength(w.report.text.from(at)); n > 0 {
+		if n := flowLength(w.from(at)); n > 0 {
 			at.end = at.col + n
 		}
 		return at
@@ -275,7 +292,7 @@ func (w *yamlWalker) span(n *yaml.Node) span {
 	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle != 0 || n.Anchor != "" {
 		return at
 	}
-	rest := w.report.text.from(at)
+	rest := w.from(at)
 	if n := scalarLength(rest, n.Value); n > 0 {
 		at.end = at.col + n
 	}
@@ -309,8 +326,9 @@ func scalarLength(rest []rune, content string) int {
 	}
 	quote := rest[0]
 	if quote != '"' && quote != '\'' {
-		if strings.HasPrefix(string(rest), content) {
-			return utf8.RuneCountInString(content)
+		n := utf8.RuneCountInString(content)
+		if n <= len(rest) && string(rest[:n]) == content {
+			return n
 		}
 		return 0
 	}
