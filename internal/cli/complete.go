@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +67,7 @@ func (in *invocation) argumentCompleter(words []string) completer {
 		case "RUN":
 			return in.completeRuns(cmd, begun)
 		case "STEP":
-			return in.completeSteps(cmd.Context(), args[0])
+			return in.completeSteps(cmd, args[0])
 		case "DIR":
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		default:
@@ -167,25 +168,32 @@ func statusesFor(command string) []string {
 	return nil
 }
 
-// completeSteps gives the steps of a run that wait for a decision, as they are
-// typed most easily.
-func (in *invocation) completeSteps(ctx context.Context, name string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var list []cobra.Completion
-	_ = in.withEngine(ctx, func(ctx context.Context, o *opened) error {
+// completeSteps gives the steps of a run, as they are typed most easily: for
+// resolve those that wait for a decision.
+func (in *invocation) completeSteps(cmd *cobra.Command, name string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const how = cobra.ShellCompDirectiveNoFileComp
+	var v *run.View
+	err := in.withEngine(cmd.Context(), func(ctx context.Context, o *opened) error {
 		id, err := o.find(ctx, name)
-		if err != nil {
-			return err
+		if err == nil {
+			v, err = o.Progress(ctx, id, culm.ProgressOptions{Session: culm.AnySession})
 		}
-		v, err := o.Progress(ctx, id, culm.ProgressOptions{Session: culm.AnySession})
-		if err != nil {
-			return err
-		}
-		for _, st := range inDoubt(v) {
-			list = append(list, described(shortest(v, st.ID), "in doubt, effect: "+st.Effect))
-		}
-		return nil
+		return err
 	})
-	return list, cobra.ShellCompDirectiveNoFileComp
+	if err != nil {
+		return nil, how
+	}
+	var list []cobra.Completion
+	for _, id := range slices.Sorted(maps.Keys(v.Steps)) {
+		st := v.Steps[id]
+		switch {
+		case st.InDoubt:
+			list = append(list, described(shortest(v, id), "in doubt, effect: "+st.Effect))
+		case cmd.Name() != "resolve":
+			list = append(list, described(shortest(v, id), string(st.Status)))
+		}
+	}
+	return list, how
 }
 
 // withEngine looks into the store for a completion, for a moment only.
