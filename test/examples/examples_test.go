@@ -33,9 +33,34 @@ func TestExamplesAreValid(t *testing.T) {
 func TestExamplesAreTidy(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	if got := s.culm("fmt", "--check", example(t, "crash-demo"), example(t, "hello"), example(t, "nested"), example(t, "repo-report"), example(t, "retry-and-repeat")); got != "" {
+	if got := s.culm(append([]string{"fmt", "--check"}, workflowFiles(t)...)...); got != "" {
 		t.Errorf("not tidy:\n%s", got)
 	}
+}
+
+// workflowFiles are the definitions of all examples.
+func workflowFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"*/*.yaml", "*/workflows/*.yaml"} {
+		found, err := filepath.Glob(filepath.Join(example(t, ""), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range found {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "\nworkflow_schema:") {
+				files = append(files, file)
+			}
+		}
+	}
+	if len(files) < 7 {
+		t.Fatalf("only found %v", files)
+	}
+	return files
 }
 
 func TestHello(t *testing.T) {
