@@ -142,15 +142,19 @@ func nodeOrder(names []string, typ string) []string {
 	return nil
 }
 
-// order is the order of a form's fields: a map's width stands above its body.
+// order is the order of a form's fields: what is small about a map stands above
+// its body.
 func (form nodeForm) order() []string {
 	var order []string
-	for _, f := range form.fields {
-		at := len(order)
-		if f.canonical == "concurrency" && at > 0 {
-			at--
+	body := 0
+	for i, f := range form.fields {
+		if form.typ != MapNode || f.canonical != "concurrency" {
+			order = append(order, f.name)
+			body = i
+			continue
 		}
-		order = slices.Insert(order, at, f.name)
+		order = slices.Insert(order, body, f.name)
+		body++
 	}
 	return order
 }

@@ -107,6 +107,22 @@ func TestStatesOfARunAreShown(t *testing.T) {
 	golden(t, "states.svg", plan.SVG())
 }
 
+// A frame may have parts that only follow in some cases; a tree may leave its own
+// line out.
+func TestPartsWithLabelsAreDrawn(t *testing.T) {
+	t.Parallel()
+	step := func(name string) *diagram.Block { return &diagram.Block{Key: name, Name: name, Type: "tool", Text: "exec"} }
+	work := &diagram.Block{Kind: diagram.Sequence, Parts: []diagram.Part{{Block: step("make")}, {Block: step("work")}}}
+	tidy := &diagram.Block{Kind: diagram.Sequence, Parts: []diagram.Part{{Block: step("say")}, {Block: step("remove")}}}
+	plan := &diagram.Plan{Ref: "w@1", Root: &diagram.Block{
+		Kind: diagram.Frame, Inline: true, Text: "with a cleanup",
+		Parts: []diagram.Part{{Block: work}, {Label: "on failure", Block: step("note"), Skipped: true}, {Label: "finally", Block: tidy}},
+	}}
+	golden(t, "parts.txt", plan.Text())
+	golden(t, "parts.mermaid", plan.Mermaid())
+	golden(t, "parts.svg", plan.SVG())
+}
+
 // Whatever stands in a definition, it stays text.
 func TestNothingEscapes(t *testing.T) {
 	t.Parallel()
@@ -190,7 +206,7 @@ func checkMermaid(t *rapid.T, chart string, p *workflow.Program) {
 		known[m[1]] = true
 	}
 	reached := map[string]bool{"n1": true}
-	for _, m := range regexp.MustCompile(`(n\d+) -->\S* (n\d+)`).FindAllStringSubmatch(chart, -1) {
+	for _, m := range regexp.MustCompile(`(n\d+) -->(?:\|"[^"]*"\|)? (n\d+)`).FindAllStringSubmatch(chart, -1) {
 		if !known[m[1]] || !known[m[2]] {
 			t.Fatalf("an edge between what there is not: %s\n%s", m[0], chart)
 		}

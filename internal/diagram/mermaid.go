@@ -113,19 +113,35 @@ func (m *mermaid) choice(b *Block, open []exit) []exit {
 }
 
 func (m *mermaid) frame(b *Block, open []exit) []exit {
-	for i, part := range b.Parts {
+	for _, part := range b.Parts {
 		m.nodes++
 		title := b.title()
-		if i > 0 || part.Label != "" {
+		before := open
+		if part.Label != "" {
 			title = strings.TrimPrefix(b.Name+": "+part.Label, ": ")
+			open = labelled(open, part.Label)
 		}
 		m.line(`subgraph n%d["%s"]`, m.nodes, mermaidText(title))
 		m.indent++
 		open = m.block(part.Block, open)
 		m.indent--
 		m.line("end")
+		if part.Skipped {
+			open = append(open, before...)
+		}
 	}
 	return open
+}
+
+// labelled are the same ends, of which those without a label have that one.
+func labelled(open []exit, label string) []exit {
+	list := slices.Clone(open)
+	for i := range list {
+		if list[i].label == "" {
+			list[i].label = label
+		}
+	}
+	return list
 }
 
 func stepShape(b *Block) string {

@@ -50,12 +50,16 @@ type Block struct {
 	Notes []string // what else is to be known of a step
 	State State
 	Parts []Part
+	// Inline: a tree may show the parts in place of the block itself.
+	Inline bool
 }
 
 // Part is a block inside another one.
 type Part struct {
 	Label string // "then", "else", and the like; "" for most
 	Block *Block
+	// Skipped: what follows may also come without this part.
+	Skipped bool
 }
 
 // Options say how much is drawn.
@@ -107,7 +111,8 @@ func block(n *workflow.PlanNode, at place) *Block {
 
 // partLabels are the labels of a node's children.
 func partLabels(t workflow.NodeType) []string {
-	if t == workflow.ChoiceNode {
+	switch t {
+	case workflow.ChoiceNode:
 		return []string{"then", "else"}
 	}
 	return nil
@@ -127,12 +132,16 @@ func step(n *workflow.PlanNode, at place) *Block {
 
 // flat are the parts of a block that stand one below the other, with those of
 // sequences in it.
-func flat(b *Block) []*Block {
-	if b.Kind != Sequence {
-		return []*Block{b}
+func flat(b *Block) []Part {
+	if b.Kind != Sequence && !b.Inline {
+		return []Part{{Block: b}}
 	}
-	var list []*Block
+	var list []Part
 	for _, p := range b.Parts {
+		if p.Label != "" {
+			list = append(list, p)
+			continue
+		}
 		list = append(list, flat(p.Block)...)
 	}
 	return list

@@ -30,8 +30,8 @@ type row struct {
 
 func (p *Plan) tree() []string {
 	var rows []row
-	for _, b := range flat(p.Root) {
-		rows = append(rows, b.rows("", "")...)
+	for _, part := range flat(p.Root) {
+		rows = append(rows, part.rows("", "")...)
 	}
 	width := 0
 	for _, r := range rows {
@@ -87,9 +87,7 @@ func (b *Block) branches() []Part {
 			list = append(list, part)
 			continue
 		}
-		for _, inner := range flat(part.Block) {
-			list = append(list, Part{Block: inner})
-		}
+		list = append(list, flat(part.Block)...)
 	}
 	return list
 }
@@ -99,7 +97,7 @@ func (p Part) rows(lead, below string) []row {
 		return p.Block.rows(lead, below)
 	}
 	if p.Block.Kind == Step {
-		return p.Block.rows(lead+p.Label+" ", below)
+		return p.Block.rows(lead+p.Label+": ", below)
 	}
 	inner := &Block{Kind: Frame, Text: p.Label, Parts: []Part{{Block: p.Block}}}
 	return inner.rows(lead, below)

@@ -19,17 +19,21 @@ func nodeWords(n *workflow.PlanNode) string {
 	case workflow.ChoiceNode:
 		return "if " + reading(def.Condition)
 	case workflow.MapNode:
-		text := fmt.Sprintf("for each %s of %s", def.Item, reading(def.Source))
-		if def.Concurrency == nil {
-			return text
-		}
-		return text + ", " + strconv.Itoa(*def.Concurrency) + " at a time"
+		return mapWords(def)
 	case workflow.RetryNode:
 		return "retry, " + retryWords(def)
 	case workflow.RepeatNode:
 		return fmt.Sprintf("repeat until %s, at most %s", reading(def.Until), count(def.Max, "time"))
 	}
 	return ""
+}
+
+func mapWords(def *workflow.Node) string {
+	text := fmt.Sprintf("for each %s of %s", def.Item, reading(def.Source))
+	if def.Concurrency != nil {
+		text += ", " + strconv.Itoa(*def.Concurrency) + " at a time"
+	}
+	return text
 }
 
 func retryWords(def *workflow.Node) string {
