@@ -49,14 +49,14 @@ func (in *invocation) argumentCompleter(words []string) completer {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		at := len(args)
-		if at >= len(words) && strings.HasSuffix(words[len(words)-1], "...") {
+		if at >= len(words) && strings.Contains(words[len(words)-1], "...") {
 			at = len(words) - 1
 		}
 		if at >= len(words) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		switch word := strings.Trim(words[at], "[]."); word {
-		case "FILE":
+		case "FILE", "FILE|DIR":
 			return workflowFiles()
 		case "FILE|DIR|ID":
 			return in.completeWorkflows(begun)
@@ -97,7 +97,7 @@ func (in *invocation) completeWorkflows(begun string) ([]cobra.Completion, cobra
 		return list, cobra.ShellCompDirectiveDefault
 	}
 	for _, e := range entries {
-		if !e.IsDir() && looksLikePath(e.Name()) && e.Name() != configFile {
+		if !e.IsDir() && looksLikePath(e.Name()) && e.Name() != configFile && !strings.Contains(e.Name(), ".test.") {
 			list = append(list, e.Name())
 		}
 	}
