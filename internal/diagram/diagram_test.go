@@ -111,7 +111,9 @@ func TestStatesOfARunAreShown(t *testing.T) {
 // line out.
 func TestPartsWithLabelsAreDrawn(t *testing.T) {
 	t.Parallel()
-	step := func(name string) *diagram.Block { return &diagram.Block{Key: name, Name: name, Type: "tool", Text: "exec"} }
+	step := func(name string) *diagram.Block {
+		return &diagram.Block{Key: name, Name: name, Type: "tool", Text: "exec"}
+	}
 	work := &diagram.Block{Kind: diagram.Sequence, Parts: []diagram.Part{{Block: step("make")}, {Block: step("work")}}}
 	tidy := &diagram.Block{Kind: diagram.Sequence, Parts: []diagram.Part{{Block: step("say")}, {Block: step("remove")}}}
 	plan := &diagram.Plan{Ref: "w@1", Root: &diagram.Block{
