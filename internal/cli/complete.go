@@ -196,6 +196,14 @@ func (in *invocation) completeSteps(cmd *cobra.Command, name string) ([]cobra.Co
 	return list, how
 }
 
+// completeFrom gives the steps at which a run may begin again.
+func (in *invocation) completeFrom(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 || in.global.complete(cmd, in.Env) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return in.completeSteps(cmd, args[0])
+}
+
 // withEngine looks into the store for a completion, for a moment only.
 func (in *invocation) withEngine(ctx context.Context, look func(context.Context, *opened) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
@@ -223,6 +231,7 @@ func (in *invocation) completeFlags(c *cobra.Command) {
 		"since":    fixed("1h", "24h", "7d"),
 		"workflow": in.completeWorkflowIDs,
 		"arg":      in.completeArguments,
+		"from":     in.completeFrom,
 		"data":     dirs, "workspace": dirs,
 		"config": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
