@@ -237,7 +237,7 @@ func (in *invocation) completeFlags(c *cobra.Command) {
 			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 		"store": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return []cobra.Completion{"sqlite:"}, cobra.ShellCompDirectiveNoSpace
+			return []cobra.Completion{"sqlite:", "file:"}, cobra.ShellCompDirectiveNoSpace
 		},
 	}
 	if c.Name() == "plan" {
