@@ -56,11 +56,15 @@ func TestInvariant23_DamagedFilesOfAStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t, copied)
+			text := len(bytes.TrimRight(content, " \n"))
 			for at := range content {
+				if at > text && at%32 != 0 && at < len(content)-1 {
+					continue // one of many spaces that fill a head up
+				}
 				flipped := bytes.Clone(content)
 				flipped[at] ^= 1
 				tryDamage(t, s, truth, content, filepath.Join(copied, name), fmt.Sprint("flip of byte ", at), flipped)
-				if at%3 == 0 {
+				if at%7 == 0 {
 					tryDamage(t, s, truth, content, filepath.Join(copied, name), fmt.Sprint("cut at ", at), content[:at])
 				}
 			}
