@@ -26,19 +26,27 @@ const (
 	rawEnd       = `"}`
 )
 
-// chain is the checksum of one commit: over the checksum before it, the stream, the
-// sequence of its first event and its events. The first commit of a stream follows 0.
+// chain is the checksum of one commit: CRC-32C over the checksum before it, the
+// stream, the sequence of its first event, and its events joined by line feeds.
+// Numbers are 64 bits in little endian, texts come after their length. The first
+// commit of a stream follows 0. It is the same in all stores, and in exported runs.
 func chain(prev uint32, stream string, first uint64, events [][]byte) uint32 {
+	size := len(events) - 1
+	for _, e := range events {
+		size += len(e)
+	}
 	var buf [128]byte
-	b := binary.LittleEndian.AppendUint32(buf[:0], prev)
+	b := binary.LittleEndian.AppendUint64(buf[:0], uint64(prev))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(stream)))
 	b = append(b, stream...)
 	b = binary.LittleEndian.AppendUint64(b, first)
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(events)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(size))
 	sum := crc32.Checksum(b, castagnoli())
-	for _, e := range events {
+	for i, e := range events {
+		if i > 0 {
+			sum = crc32.Update(sum, castagnoli(), []byte{'\n'})
+		}
 		sum = crc32.Update(sum, castagnoli(), e)
-		sum = crc32.Update(sum, castagnoli(), []byte{'\n'})
 	}
 	return sum
 }
@@ -88,8 +96,8 @@ func appendTrailer(b []byte, first uint64, crc uint32) []byte {
 // tailSize is the length of the end of a marked line from its checksum on.
 const tailSize = len(trailerMid) + 8 + len(trailerEnd)
 
-// cutTrailer takes the commit's member off a line; false if it has none. The
-// returned event shares the line's memory, and one byte of it is overwritten.
+// cutTrailer finds the commit's member at the end of a line; false if it has none.
+// end is where the event's last brace belongs.
 func cutTrailer(line []byte) (end int, first uint64, crc uint32, ok bool) {
 	n := len(line) - tailSize
 	if n < 0 || !bytes.HasSuffix(line, []byte(trailerEnd)) || string(line[n:n+len(trailerMid)]) != trailerMid {
