@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -115,7 +116,7 @@ func (h *head) encode() ([]byte, error) {
 func decodeHead(stream string, raw []byte) (*head, error) {
 	h := &head{Stream: stream, size: int64(len(raw))}
 	if err := decodeSealed(raw, h); err != nil {
-		return h, headDamaged(stream, err)
+		return unverified(stream, raw), headDamaged(stream, err)
 	}
 	if h.Stream != stream {
 		h.Stream = stream
@@ -125,6 +126,15 @@ func decodeHead(stream string, raw []byte) (*head, error) {
 		return h, headDamaged(stream, err)
 	}
 	return h, nil
+}
+
+// unverified is what a damaged head says, to be shown with its damage.
+func unverified(stream string, raw []byte) *head {
+	var h head
+	if json.Unmarshal(raw, &h) != nil {
+		return &head{Stream: stream}
+	}
+	return &head{Stream: stream, Last: h.Last, Owner: h.Owner, Epoch: h.Epoch, Row: h.Row}
 }
 
 func headDamaged(stream string, why error) error {

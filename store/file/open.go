@@ -122,7 +122,7 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, error) {
 	s.locks = owner.New(p.locks, id, s.named)
 	s.watches = watch.New(s.opt.PollInterval, s.newLookout)
 	if _, err := s.attach(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open store: %w", err), s.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
