@@ -79,6 +79,60 @@ func (a *Append) check() error {
 	return nil
 }
 
+// Check reports, in a [DamagedError], what keeps an extract from being a stream.
+// Every adapter calls it before it restores one.
+func (x *Extract) Check() error {
+	last := uint64(0)
+	if reason := x.wrong(&last); reason != "" {
+		return &DamagedError{Stream: x.Stream, After: last, Reason: reason}
+	}
+	return nil
+}
+
+func (x *Extract) wrong(last *uint64) string {
+	switch {
+	case x.Stream == "":
+		return "it has no name"
+	case x.Row.ID != "" && x.Row.ID != x.Stream:
+		return fmt.Sprintf("its listing row has the id %q", x.Row.ID)
+	case x.Account != nil && x.Account.ID != x.Stream:
+		return fmt.Sprintf("its account has the id %q", x.Account.ID)
+	}
+	for _, g := range x.Groups {
+		if g.First != *last+1 || len(g.Events) == 0 {
+			return fmt.Sprintf("the commit after event %d begins with event %d and has %d events", *last, g.First, len(g.Events))
+		}
+		for _, e := range g.Events {
+			if len(e) == 0 || bytes.IndexByte(e, '\n') >= 0 {
+				return fmt.Sprintf("event %d is empty or holds a line feed", *last+1)
+			}
+			*last++
+		}
+	}
+	number, seen := uint64(0), make(map[string]bool, len(x.Mail))
+	for _, m := range x.Mail {
+		if m.Number <= number || m.ID == "" || seen[m.ID] {
+			return fmt.Sprintf("mail %d (%q) does not follow on mail %d", m.Number, m.ID, number)
+		}
+		number, seen[m.ID] = m.Number, true
+	}
+	for _, b := range x.Blobs {
+		if b.ID != BlobID(b.Data) {
+			return fmt.Sprintf("blob %q is not named by its hash", b.ID)
+		}
+	}
+	return ""
+}
+
+// Last is the sequence of the extract's last event.
+func (x *Extract) Last() uint64 {
+	if len(x.Groups) == 0 {
+		return 0
+	}
+	g := x.Groups[len(x.Groups)-1]
+	return g.First + uint64(len(g.Events)) - 1
+}
+
 // BlobID names a blob: the hex SHA-256 of its data.
 func BlobID(data []byte) string {
 	sum := sha256.Sum256(data)

@@ -7,6 +7,7 @@
 package memory
 
 import (
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"time"
@@ -16,6 +17,8 @@ import (
 
 // Disk is data that handles share. Make one with [New].
 type Disk struct {
+	generation string // see [store.Identity]
+
 	mu       sync.Mutex
 	handles  int
 	alive    map[string]bool // owners by id
@@ -47,6 +50,8 @@ type stream struct {
 // New makes an empty disk.
 func New() *Disk {
 	return &Disk{
+		generation: rand.Text(),
+
 		alive:    make(map[string]bool),
 		streams:  make(map[string]*stream),
 		accounts: make(map[string]*store.Account),

@@ -40,8 +40,8 @@ const (
 	frozen = "frozen"
 )
 
-// dial opens a connection to an existing file.
-func dial(ctx context.Context, path, mode string, busy time.Duration, pragmas ...string) (*conn, error) {
+// address is the URI of an existing file, and how to open it.
+func address(path, mode string, busy time.Duration, pragmas ...string) string {
 	q := url.Values{"mode": {mode}, "_error_rc": {"1"}}
 	if mode == frozen {
 		q.Set("mode", readOnly)
@@ -52,7 +52,12 @@ func dial(ctx context.Context, path, mode string, busy time.Duration, pragmas ..
 		q.Add("_pragma", p)
 	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
-	connector, err := sqlite.NewConnector(u.String())
+	return u.String()
+}
+
+// dial opens a connection to an existing file.
+func dial(ctx context.Context, path, mode string, busy time.Duration, pragmas ...string) (*conn, error) {
+	connector, err := sqlite.NewConnector(address(path, mode, busy, pragmas...))
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}

@@ -139,6 +139,12 @@ func eachCommit(ctx context.Context, c *conn, stream int64, after uint64, f func
 	return c.query(ctx, selectRecent, []any{stream, clamp(after), upto}, each)
 }
 
+// scanCommits is eachCommit without the index.
+func scanCommits(ctx context.Context, c *conn, stream int64, after uint64, f func(*commit) error) error {
+	return c.query(ctx, `SELECT first, events, crc, 1 FROM commits NOT INDEXED WHERE stream = ? AND first > ? ORDER BY id`,
+		[]any{stream, clamp(after)}, func(v []driver.Value) error { return f(scanCommit(v)) })
+}
+
 // commitBefore finds the last commit of a stream that begins at or before an
 // event, nil if there is none.
 func commitBefore(ctx context.Context, c *conn, stream int64, sequence uint64) (found *commit, err error) {

@@ -44,24 +44,29 @@ func findAccount(ctx context.Context, c *conn, name string) (found *account, err
 	damaged := false
 	err = c.query(ctx, `SELECT id, name, tag, spent, limits, crc FROM accounts WHERE tag = ? OR name = ?`,
 		[]any{tag(name), name}, func(v []driver.Value) error {
-			cols := columns{v: v}
-			a := &account{id: cols.int()}
-			a.ID = cols.text()
-			storedTag, spent, limits := cols.int(), cols.text(), cols.text()
-			switch {
-			case !cols.crc(accountSum(a.ID, spent, limits)) || storedTag != tag(a.ID):
+			switch a, good := scanAccount(v); {
+			case !good:
 				damaged = true
-				return nil
-			case a.ID != name:
-				return nil
+			case a.ID == name:
+				found = a
 			}
-			found = a
-			return errors.Join(json.Unmarshal([]byte(spent), &a.Spent), json.Unmarshal([]byte(limits), &a.Limits))
+			return nil
 		})
 	if err == nil && found == nil && damaged {
 		err = errAccountDamaged
 	}
 	return found, err
+}
+
+// scanAccount reads an account's row, and tells whether it verifies.
+func scanAccount(v []driver.Value) (a *account, good bool) {
+	cols := columns{v: v}
+	a = &account{id: cols.int()}
+	a.ID = cols.text()
+	storedTag, spent, limits := cols.int(), cols.text(), cols.text()
+	good = cols.crc(accountSum(a.ID, spent, limits)) && storedTag == tag(a.ID) &&
+		json.Unmarshal([]byte(spent), &a.Spent) == nil && json.Unmarshal([]byte(limits), &a.Limits) == nil
+	return a, good
 }
 
 // checkSpends books the spends on copies of the accounts and returns those.

@@ -125,6 +125,8 @@ func newFilter(q store.Query) (*filter, error) {
 	}
 	if q.Kind != "" {
 		f.and(`kind = ?`, q.Kind)
+	} else {
+		f.and(`kind <> ?`, kindRemoved)
 	}
 	if len(q.Status) > 0 {
 		marks := strings.TrimSuffix(strings.Repeat("?,", len(q.Status)), ",")

@@ -25,8 +25,12 @@ type Options struct {
 	// other processes. Default 50 ms; more than 250 ms breaks the promise of
 	// [store.Store.Watch].
 	PollInterval time.Duration
-	// Clock dates mail. Default [time.Now].
+	// Clock dates mail and copies. Default [time.Now].
 	Clock func() time.Time
+	// Repair opens a database with damaged pages too, for a [store.Keeper] to look
+	// at it and copy what reads. Such a handle writes nothing: its commits are
+	// refused with [store.ErrPoisoned].
+	Repair bool
 }
 
 func (o Options) withDefaults() Options {
@@ -96,11 +100,16 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s.readers.open(s)
 	s.locks.open(s)
 	s.watches = watch.New(s.opt.PollInterval, s.newLookout)
+	if s.opt.Repair {
+		s.state.poison = fmt.Errorf("%w: it was opened for repair", store.ErrPoisoned)
+	}
 	c, err := s.readers.get(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+		s.readers.put(c, nil)
+	case !s.opt.Repair || !corrupt(err):
 		return nil, errors.Join(err, s.Close())
 	}
-	s.readers.put(c, nil)
 	return s, nil
 }
 

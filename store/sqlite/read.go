@@ -80,6 +80,8 @@ type journal struct {
 	row      *streamRow
 	after    uint64
 	maxBytes int
+	// scan reads the whole log instead of the index, which may be what is damaged.
+	scan bool
 
 	groups []store.Group
 	last   uint64 // sequence of the last event verified
@@ -90,6 +92,13 @@ func (j *journal) damaged(format string, args ...any) error {
 	return &store.DamagedError{Stream: j.row.name, After: j.last, Reason: fmt.Sprintf(format, args...)}
 }
 
+func (j *journal) each(f func(*commit) error) error {
+	if j.scan {
+		return scanCommits(j.ctx, j.c, j.row.id, j.last, f)
+	}
+	return eachCommit(j.ctx, j.c, j.row.id, j.last, f)
+}
+
 func (j *journal) read() error {
 	if j.after > j.row.last {
 		return nil
@@ -98,7 +107,7 @@ func (j *journal) read() error {
 		return err
 	}
 	size, full := 0, false
-	err := eachCommit(j.ctx, j.c, j.row.id, j.last, func(c *commit) error {
+	err := j.each(func(c *commit) error {
 		events, err := j.verify(c)
 		if err != nil {
 			return err
@@ -128,7 +137,7 @@ func (j *journal) salvage(damage error) error {
 	size := 0
 	err := j.seek()
 	if err == nil {
-		err = eachCommit(j.ctx, j.c, j.row.id, j.last, func(c *commit) error {
+		err = j.each(func(c *commit) error {
 			events, err := j.verify(c)
 			if err != nil {
 				return err

@@ -92,6 +92,10 @@ func (r *readers) dial(ctx context.Context) (*conn, error) {
 		return c, nil
 	}
 	made, err := checkFormat(ctx, c)
+	if r.s.opt.Repair && !errors.Is(err, store.ErrNewerFormat) {
+		r.checked = true
+		return c, nil
+	}
 	if err == nil && made {
 		err = r.checkWhole(ctx, c)
 		r.checked = err == nil
@@ -149,15 +153,17 @@ func checkFormat(ctx context.Context, c *conn) (made bool, err error) {
 			return fmt.Errorf("the database has format %d, this version reads up to %d: %w", version, format, store.ErrNewerFormat)
 		}
 		if !cols.crc(metaSum(version, generation)) {
-			return errors.New("the database is damaged: the checksum of its format row does not match")
+			return fmt.Errorf("%w: its checksum does not match", errMetaDamaged)
 		}
 		return nil
 	})
 	if err == nil && !found {
-		err = errors.New("the database is damaged: its format row is missing")
+		err = fmt.Errorf("%w: it is missing", errMetaDamaged)
 	}
 	return err == nil, wrapUnlessNil("read format", err)
 }
+
+var errMetaDamaged = errors.New("the row that says the database's format is damaged")
 
 func metaSum(version int64, generation string) uint32 {
 	return newSum("meta").int(version).text(generation).crc()

@@ -26,6 +26,8 @@ func (h harness) Kill(t *testing.T, s store.Store) {
 	}
 }
 
+func (h harness) OpenCopy(t *testing.T, path string) store.Store { return open(t, path) }
+
 // Size counts rows and pages.
 func (h harness) Size(t *testing.T) int64 {
 	db := raw(t, h.path)

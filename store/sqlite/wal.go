@@ -17,7 +17,8 @@ import (
 type wal struct {
 	w    *writer
 	conn *conn
-	wake chan struct{} // capacity 1
+	wake chan struct{}     // capacity 1
+	now  chan chan<- error // asks for a copy at once; the answer is its result
 	stop chan struct{}
 	done chan struct{}
 
@@ -48,7 +49,7 @@ func (w *writer) openWAL() (*wal, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &wal{w: w, conn: c, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	l := &wal{w: w, conn: c, wake: make(chan struct{}, 1), now: make(chan chan<- error), stop: make(chan struct{}), done: make(chan struct{})}
 	go l.loop()
 	return l, nil
 }
@@ -122,6 +123,9 @@ func (l *wal) loop() {
 		select {
 		case <-l.stop:
 			return
+		case answer := <-l.now:
+			_, _, err := checkpoint(l.conn, `PRAGMA wal_checkpoint(PASSIVE)`)
+			answer <- err
 		case <-l.wake:
 			// A checkpoint that fails has cost nobody anything: the log stays
 			// longer, and a disk that fails will show in a commit.
@@ -168,6 +172,18 @@ func checkpoint(c *conn, pragma string) (frames, copied int64, err error) {
 		return nil
 	})
 	return frames, copied, err
+}
+
+// copyNow copies the log into the database, as far as readers let it, while others
+// commit.
+func (l *wal) copyNow() error {
+	done := make(chan error, 1)
+	select {
+	case l.now <- done:
+	case <-l.done:
+		return nil
+	}
+	return <-done
 }
 
 func (l *wal) close() error {

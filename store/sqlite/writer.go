@@ -68,7 +68,8 @@ func (w *writer) open() error {
 // dial opens a connection that may write. Checkpoints are ours (see wal), not
 // SQLite's, which would run them inside somebody's commit.
 func (w *writer) dial(busy time.Duration) (*conn, error) {
-	pragmas := []string{"journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "cache_size(-8192)"}
+	// auto_vacuum counts when the file is made, and comes first for that.
+	pragmas := []string{"auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "cache_size(-8192)"}
 	if runtime.GOOS == "darwin" {
 		// There fsync leaves the data in the drive's cache.
 		pragmas = append(pragmas, "fullfsync(1)", "checkpoint_fullfsync(1)")

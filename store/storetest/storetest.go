@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"List", listTests},
 		{"Watch", watchTests},
 		{"Handle", handleTests},
+		{"Keep", keepTests},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
