@@ -55,6 +55,7 @@ const (
 	CodeOwnedElsewhere    = "owned_elsewhere"    // a living process works on it, or took it up meanwhile
 	CodeTerminal          = "terminal"           // the run has ended, and never changes again
 	CodeNotSuspended      = "not_suspended"      // its owner is gone, and it was not recovered yet
+	CodeCopied            = "copied"             // it was copied from another store, and nobody took it over
 	CodeBundleMismatch    = "bundle_mismatch"    // the pinned definition does not compile, or has another hash
 	CodeToolMissing       = "tool_missing"       // a tool that the run calls is not there
 	CodeAgentChanged      = "agent_changed"      // not used by this version
@@ -86,6 +87,8 @@ const (
 	CodeUnsupportedStep   = "unsupported_step"   // this version cannot run steps of that type
 	CodeAmbiguous         = "ambiguous"          // several runs begin or end so, or several instances of a step
 	CodeTooLarge          = "too_large"          // a value is larger than may be given
+	CodeDiverged          = "diverged"           // another history is there under this id
+	CodeNoHousekeeping    = "no_housekeeping"    // this store cannot export, import, or be collected
 	CodeClosed            = "closed"             // the engine was closed
 	CodeStorage           = "storage"            // the store failed
 	CodeInternal          = "internal"           // Culm itself is broken

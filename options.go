@@ -37,6 +37,9 @@ type ContinueOptions struct {
 	Rerun []tool.Effect
 	// Extend grants wall time: from now on, or beyond what is left. Default: none.
 	Extend time.Duration
+	// Takeover goes on with a run that was copied from another store: you say that
+	// it will not go on there. It changes nothing for other runs.
+	Takeover bool
 }
 
 // RestartOptions say how a run is started anew.

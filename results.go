@@ -55,4 +55,7 @@ type Summary struct {
 	Owner *run.Owner `json:"owner"`
 	// Damaged is why the run cannot be trusted; "" if nothing is known against it.
 	Damaged string `json:"damaged,omitzero"`
+	// Copy is "imported" of a run that was brought here from another store and that
+	// nobody took over yet.
+	Copy string `json:"copy,omitzero"`
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -124,13 +125,19 @@ func (s *State) applyStarted(ev Event, b *Started) error {
 	if s.Status == StatusRunning {
 		return fmt.Errorf("the run is running")
 	}
+	if s.Imported != "" && b.Takeover == "" {
+		return fmt.Errorf("it was imported, and nobody took it over")
+	}
+	if b.Takeover != "" {
+		s.Imported, s.TakenOver = "", b.Takeover
+	}
 	s.Status, s.Suspension = StatusRunning, ""
 	s.Authority, s.Rerun, s.StartedSeq = b.Authority, b.Rerun, ev.Sequence
 	return nil
 }
 
 func (s *State) applySuspended(b *Suspended) error {
-	if s.Status == StatusSuspended {
+	if s.Status == StatusSuspended && b.Imported == "" {
 		return fmt.Errorf("the run is suspended")
 	}
 	for _, st := range s.Steps {
@@ -138,7 +145,7 @@ func (s *State) applySuspended(b *Suspended) error {
 			return fmt.Errorf("step %s is running", st.ID)
 		}
 	}
-	s.Status, s.Suspension = StatusSuspended, b.Reason
+	s.Status, s.Suspension, s.Imported = StatusSuspended, b.Reason, cmp.Or(b.Imported, s.Imported)
 	s.applyPanic(b.Panic)
 	return nil
 }

@@ -48,6 +48,10 @@ type Started struct {
 	Rerun []string `json:"rerun,omitzero"`
 	// GrantedMS is the wall time granted by this start, in milliseconds.
 	GrantedMS int64 `json:"granted_ms,omitzero"`
+	// Takeover is the generation of the store in which a copy of the run goes on
+	// from here: someone said that the run goes on nowhere else. "" if this is no
+	// copy, or was taken over before.
+	Takeover string `json:"takeover,omitzero"`
 }
 
 // Suspended: the owner gave the run up, or was found dead.
@@ -55,6 +59,9 @@ type Suspended struct {
 	Reason SuspensionKind `json:"reason"`
 	// Panic is set if the engine itself broke: its message.
 	Panic string `json:"panic,omitzero"`
+	// Imported names who brought the run here from another store, where it may go
+	// on too: it goes on here only when it is taken over.
+	Imported string `json:"imported,omitzero"`
 }
 
 // SuspensionKind is why a run is suspended.

@@ -8,6 +8,14 @@ func (s *State) RecoverBodies() []Event {
 	return s.suspendBodies(string(RecoverySuspended), KindRecovery)
 }
 
+// ImportBodies gives what marks a run as brought here from another store: what
+// recovering it would give, and who brought it. It may follow on a suspension.
+func (s *State) ImportBodies(by string) []Event {
+	evs := s.RecoverBodies()
+	evs[len(evs)-1].Body = &Suspended{Reason: KindRecovery, Imported: by}
+	return evs
+}
+
 // SuspendBodies gives what marks a run as given up by its living owner: its open
 // steps that are no calls in flight, and the run itself.
 func (s *State) SuspendBodies(kind SuspensionKind) []Event {

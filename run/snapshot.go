@@ -75,6 +75,10 @@ type View struct {
 	Snapshot
 	Owner   *Owner `json:"owner"` // null if nobody owns it
 	Damaged string `json:"damaged,omitzero"`
+	// Copy says that the run was copied from another store, where it may go on
+	// too, and how: "imported" or "restored" (with a backup). Empty if it was not,
+	// was taken over since, or has ended.
+	Copy string `json:"copy,omitzero"`
 	// Repeated: a start under a key that was used before led to this run.
 	Repeated bool `json:"repeated,omitzero"`
 	// Actions has every action's name: null if it is possible now, else the code

@@ -69,6 +69,12 @@ type State struct {
 	// Rerun and StartedSeq are of the latest run_started.
 	Rerun      []string `json:"rerun,omitzero"`
 	StartedSeq uint64   `json:"started_seq,omitzero"`
+	// Imported names who brought the run here from another store; "" if nobody did,
+	// or it was taken over since.
+	Imported string `json:"imported,omitzero"`
+	// TakenOver is the generation of the store in which the run was taken over
+	// last.
+	TakenOver string `json:"taken_over,omitzero"`
 	// CancelRequested names who asked, once someone did.
 	CancelRequested string `json:"cancel_requested,omitzero"`
 	// Expired is set once the wall time was decided to be over.

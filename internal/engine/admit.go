@@ -31,6 +31,9 @@ func (l *loaded) continueRefusal(ctx context.Context, o ContinueOptions) (*Error
 		return refuse(CodeNotSuspended, "run %s is %s: its owner is gone, and it was not recovered yet", l.st.RunID, l.st.Status).
 			hint("recover it first: culm recover"), nil
 	}
+	if r, err := l.copyRefusal(ctx, o); r != nil || err != nil {
+		return r, err
+	}
 	if err := l.walk(ctx); err != nil {
 		return splitRefusal(err)
 	}

@@ -20,6 +20,9 @@ type ContinueOptions struct {
 	Rerun []tool.Effect
 	// Extend grants wall time: from now on, or beyond what is left.
 	Extend time.Duration
+	// Takeover goes on with a run that was copied from another store: the caller
+	// says that it will not go on there. It changes nothing for other runs.
+	Takeover bool
 }
 
 // Continue goes on with a suspended run from its journal: finished steps never
@@ -59,6 +62,15 @@ func (e *Engine) takeOver(ctx context.Context, l *loaded, o *owner, opts Continu
 		return err
 	}
 	started := &run.Started{By: e.cfg.By, Authority: l.authority(opts), Rerun: e.reruns(opts)}
+	copied, err := l.copied(ctx)
+	if err != nil {
+		return asError(err, o.id)
+	}
+	if copied != "" {
+		if started.Takeover, err = e.generation(ctx); err != nil {
+			return asError(err, o.id)
+		}
+	}
 	if opts.Extend > 0 {
 		until := e.now()
 		if deadline := l.st.Deadline(until); deadline.After(until) {

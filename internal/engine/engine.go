@@ -25,6 +25,7 @@ type Engine struct {
 
 	abandoned abandoned
 	programs  programs
+	identity  identity
 }
 
 // Open makes an engine over a store, which stays the caller's to close, after

@@ -25,6 +25,9 @@ type Summary struct {
 	LastSequence uint64             `json:"last_sequence"`
 	Owner        *run.Owner         `json:"owner"`
 	Damaged      string             `json:"damaged,omitzero"`
+	// Copy is "imported" of a run that was brought here from another store and
+	// that nobody took over yet.
+	Copy string `json:"copy,omitzero"`
 }
 
 // Page is one page of a listing; Next is the cursor of the next one, "" at the end.
@@ -83,6 +86,9 @@ func summary(row store.Listed) Summary {
 	}
 	if s.Labels == nil {
 		s.Labels = map[string]string{}
+	}
+	if row.Suspension == rowImported {
+		s.Suspension, s.Copy = run.KindRecovery, copyImported
 	}
 	if !row.WakeAt.IsZero() {
 		s.WakeAt = &row.WakeAt

@@ -262,10 +262,12 @@ func (o *owner) checkpoint() []byte {
 }
 
 // rowNow is the listing row as it should be now.
-func (o *owner) rowNow() store.Row {
-	st := o.state()
+func (o *owner) rowNow() store.Row { return rowOf(o.id, o.state()) }
+
+// rowOf is the listing row of a run in a state.
+func rowOf(id string, st *run.State) store.Row {
 	row := store.Row{
-		ID: o.id, Kind: "run", Status: string(st.Status), Suspension: string(st.Suspension),
+		ID: id, Kind: "run", Status: string(st.Status), Suspension: string(st.Suspension),
 		Workflow: workflow.Ref(st.Definition.ID, st.Definition.Revision), Session: st.SessionID,
 		Labels: st.Labels, InDoubt: st.Doubts+st.Abandoned > 0,
 		Created: st.CreatedAt, Updated: st.UpdatedAt,
@@ -273,8 +275,15 @@ func (o *owner) rowNow() store.Row {
 	if !st.Status.Terminal() {
 		row.WakeAt = st.WakeAt()
 	}
+	if st.Imported != "" && st.Status == run.StatusSuspended {
+		row.Suspension = rowImported
+	}
 	return row
 }
+
+// rowImported stands in the row of an imported run instead of why it is
+// suspended, which is always recovery.
+const rowImported = "imported"
 
 // sameRow ignores when the row was updated: it is written when it says something new.
 func sameRow(a, b store.Row) bool {

@@ -96,6 +96,10 @@ func (e *Engine) repeated(ctx context.Context, runID string) (*run.View, error) 
 	if err == nil {
 		view.Repeated = true
 	}
+	if errors.Is(err, &Error{Code: CodeNotFound}) {
+		err = refuse(CodeKeyConflict, "the key was used before: it started run %s, which was removed since", runID).
+			with("run_id", runID).hint("to start it once more, give another key")
+	}
 	return view, err
 }
 

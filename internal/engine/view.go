@@ -74,6 +74,11 @@ func (l *loaded) view(ctx context.Context) (*run.View, error) {
 		v.Owner = &run.Owner{ID: o.ID, Alive: o.Alive}
 	}
 	var err error
+	if l.readable(AnySession) == nil {
+		if v.Copy, err = l.copied(ctx); err != nil {
+			return nil, asError(err, l.head.Stream)
+		}
+	}
 	v.Actions, err = l.actions(ctx)
 	return v, err
 }

@@ -15,17 +15,6 @@ import (
 // oldest is the oldest format that this version reads.
 const oldest = 1
 
-// copySchema is a table that only copies have. Versions that do not know of it
-// read a copy all the same, so that it needs no new format.
-const copySchema = `
-CREATE TABLE IF NOT EXISTS copied (
-	id         INTEGER PRIMARY KEY CHECK (id = 1),
-	generation TEXT NOT NULL, -- that this file was copied from
-	at         TEXT NOT NULL,
-	crc        INTEGER NOT NULL
-) STRICT;
-`
-
 func copiedSum(generation, at string) uint32 {
 	return newSum("copied").text(generation).text(at).crc()
 }
@@ -113,10 +102,13 @@ func writeStamp(ctx context.Context, c *conn, from string, now time.Time) error 
 	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
+	if _, err := c.exec(`DROP TABLE IF EXISTS copied`); err != nil { // of a copy's copy
+		return err
+	}
 	if err := c.script(copySchema); err != nil {
 		return err
 	}
-	if _, err := c.exec(`INSERT OR REPLACE INTO copied (id, generation, at, crc) VALUES (1, ?, ?, ?)`, from, at, copiedSum(from, at)); err != nil {
+	if _, err := c.exec(`INSERT INTO copied (id, generation, at, crc) VALUES (1, ?, ?, ?)`, from, at, copiedSum(from, at)); err != nil {
 		return err
 	}
 	if _, err := c.exec(`UPDATE meta SET generation = ?, crc = ?`, generation, metaSum(format, generation)); err != nil {

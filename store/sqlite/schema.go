@@ -140,3 +140,14 @@ CREATE VIEW events AS
 	JOIN streams s ON s.id = c.stream
 	JOIN json_each('[' || replace(c.events, char(10), ',') || ']') e;
 `
+
+// copySchema is a table that only copies have. Versions that do not know of it
+// read a copy all the same, so that it needs no new format.
+const copySchema = `
+CREATE TABLE copied (
+	id         INTEGER PRIMARY KEY CHECK (id = 1),
+	generation TEXT NOT NULL, -- that this file was copied from
+	at         TEXT NOT NULL,
+	crc        INTEGER NOT NULL
+) STRICT;
+`

@@ -110,8 +110,10 @@ func eventPairs(body run.Body) pairs {
 		p.flag("trusted", b.Authority.Trusted)
 		p.add("allow", strings.Join(b.Authority.Allow, ","))
 		p.add("rerun", strings.Join(b.Rerun, ","))
+		p.add("takeover", b.Takeover)
 	case *run.Suspended:
 		p.add("reason", string(b.Reason))
+		p.add("imported", b.Imported)
 	case *run.Succeeded:
 		p.value("output", b.Output, b.OutputBlob)
 	case *run.Failed:

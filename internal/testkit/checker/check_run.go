@@ -50,8 +50,11 @@ func (c *check) checkActivity(l *line) {
 		if c.now.status == running {
 			c.report(RuleTransition, l, "run_started although the run is running")
 		}
+		if c.now.imported && l.Takeover == "" {
+			c.report(RuleTransition, l, "run_started although the run was imported, and nobody took it over")
+		}
 	case runSuspended:
-		if c.now.status == suspended {
+		if c.now.status == suspended && l.Imported == "" {
 			c.report(RuleTransition, l, "run_suspended although the run is suspended")
 		}
 	}

@@ -78,7 +78,9 @@ type line struct {
 	InDoubt     bool             `json:"in_doubt"`
 	Verdict     string           `json:"verdict"`
 	Reason      string           `json:"reason"`
-	Panic       string           `json:"panic"` // of run_suspended: the engine broke
+	Panic       string           `json:"panic"`    // of run_suspended: the engine broke
+	Imported    string           `json:"imported"` // of run_suspended: brought from another store
+	Takeover    string           `json:"takeover"` // of run_started: a copy goes on
 
 	// outcomes
 	Output     json.RawMessage `json:"output"`

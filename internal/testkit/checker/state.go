@@ -54,6 +54,7 @@ type state struct {
 	// deadline is when time is over if nothing ever waited.
 	deadline  time.Time
 	cancelled bool // it was asked for
+	imported  bool // from another store, and not taken over
 	expired   bool
 }
 
@@ -123,8 +124,10 @@ func (s *state) apply(l *line, p *plan) {
 		s.deadline = l.CreatedAt.Add(time.Duration(l.Budget.WallTimeMS) * time.Millisecond)
 	case runStarted:
 		s.status = running
+		s.imported = s.imported && l.Takeover == ""
 	case runSuspended:
 		s.status = suspended
+		s.imported = s.imported || l.Imported != ""
 	case runSucceeded:
 		s.status = succeeded
 	case runFailed:
