@@ -78,9 +78,16 @@ func (in *invocation) indented(words ...string) string { return "  " + in.comman
 
 func (in *invocation) adviceSuspended(v *run.View) []string {
 	doubts := inDoubt(v)
-	var lines []string
+	lines := adviceCopy(v)
 	for _, st := range doubts {
 		lines = append(lines, in.adviceDoubt(v, st)...)
+	}
+	if v.Copy != "" {
+		then := "If it does not, to go on here:"
+		if len(doubts) > 0 {
+			then = "Then, if it does not go on there, to go on here:"
+		}
+		return append(lines, then, in.indented("continue", short(v.RunID), "--takeover"))
 	}
 	if len(doubts) > 0 {
 		return append(lines, "Then go on:", in.indented("continue", short(v.RunID)))
@@ -89,6 +96,17 @@ func (in *invocation) adviceSuspended(v *run.View) []string {
 		return []string{"Its time is over. To grant more and go on:", in.indented("continue", short(v.RunID), "--extend", "10m")}
 	}
 	return []string{"To go on:", in.indented("continue", short(v.RunID))}
+}
+
+// adviceCopy says what it means that the run was copied.
+func adviceCopy(v *run.View) []string {
+	switch v.Copy {
+	case "":
+		return nil
+	case "imported":
+		return []string{"It was imported, and may go on where it came from."}
+	}
+	return []string{"It came with a restored backup, and may have gone on since that was made."}
 }
 
 // adviceDoubt lists the ways out of one doubt, each with its meaning.
@@ -157,6 +175,9 @@ func outcome(v *run.View) string {
 	case run.StatusSuspended:
 		if v.Suspension == nil {
 			return "suspended"
+		}
+		if v.Copy == "imported" {
+			return "suspended: it was imported"
 		}
 		return "suspended: " + suspensionWords(v.Suspension.Kind)
 	case run.StatusCancelled:

@@ -20,6 +20,7 @@ type continueOptions struct {
 	rerun   []string
 	extend  time.Duration
 	detach  bool
+	take    bool
 	grant   grant
 }
 
@@ -34,10 +35,15 @@ nothing: its open steps are marked as suspended.
 
 A step in doubt (a call that began and whose outcome nobody knows) refuses this
 with step_in_doubt until it is resolved. What was granted when the run began still
-holds; --trust and --allow add to it.`,
+holds; --trust and --allow add to it.
+
+A run that was imported, or that came with a restored backup, may go on where it was
+copied from as well, and do everything twice. It is refused (copied) until --takeover
+says that it does not.`,
 		Example: `  culm continue 0198c2
   culm continue 7d1e9f --rerun read,idempotent   # enter such steps in doubt again
-  culm continue 7d1e9f --extend 10m              # its time is over: grant more`,
+  culm continue 7d1e9f --extend 10m              # its time is over: grant more
+  culm continue 7d1e9f --takeover                # it was copied, and goes on nowhere else`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.run = args[0]
@@ -48,6 +54,7 @@ holds; --trust and --allow add to it.`,
 	opts.grant.register(f)
 	f.StringSliceVar(&opts.rerun, "rerun", nil, "enter steps in doubt again whose calls have these `EFFECTS`: read, idempotent")
 	f.DurationVar(&opts.extend, "extend", 0, "grant this much time from now on, such as 10m")
+	f.BoolVar(&opts.take, "takeover", false, "go on with a run that was copied from another store: it will not go on there")
 	f.StringVar(&opts.session, "session", "", "`NAME` of the run's session (default: any)")
 	f.BoolVar(&opts.detach, "detach", false, "go on in the background; print the run's id once that is durable")
 	return cmd
@@ -79,6 +86,7 @@ func (in *invocation) runContinue(ctx context.Context, opts continueOptions) (er
 	}
 	v, err := o.Continue(ctx, id, culm.ContinueOptions{
 		Session: anyUnless(opts.session), Authority: opts.grant.authority(), Rerun: rerun, Extend: opts.extend,
+		Takeover: opts.take,
 	})
 	if err != nil {
 		return o.refusedContinue(ctx, id, recovered, err)
@@ -129,7 +137,7 @@ func (o *opened) refusedContinue(ctx context.Context, id string, recovered *run.
 	}
 	f := failureOf(err)
 	switch f.Code {
-	case culm.CodeStepInDoubt, culm.CodeDeadlinePassed:
+	case culm.CodeStepInDoubt, culm.CodeDeadlinePassed, culm.CodeCopied:
 		if v, err := o.Progress(ctx, id, culm.ProgressOptions{Session: culm.AnySession}); err == nil {
 			f.Help = o.in.advice(v)
 		}

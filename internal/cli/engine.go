@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"os"
@@ -33,6 +34,10 @@ type Engine interface {
 	Cancel(ctx context.Context, runID string, o culm.CancelOptions) (*culm.Receipt, error)
 	List(ctx context.Context, q store.Query) (*culm.Page, error)
 	FindRun(ctx context.Context, prefixOrTail string) (string, error)
+	Export(ctx context.Context, runID string) (*culm.Exported, error)
+	ExportRaw(ctx context.Context, runID string, w io.Writer) error
+	Import(ctx context.Context, x *store.Extract) (*culm.Imported, error)
+	Collect(ctx context.Context, o culm.CollectOptions, removed func(culm.Collected)) (culm.Reclaimed, error)
 	Stop(ctx context.Context) error
 	Close(ctx context.Context) error
 }

@@ -46,6 +46,7 @@ const (
 	codeInterrupted       = "interrupted"
 	codeFilesExist        = "files_exist"
 	codeUntidy            = "untidy"
+	codeNoHousekeeping    = "no_housekeeping"
 )
 
 // usage makes a failure of how the command was typed.

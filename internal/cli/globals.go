@@ -139,10 +139,16 @@ func unsupportedStore(url, why string) *Failure {
 func (in *invocation) command(words ...string) string {
 	all := append([]string{"culm"}, words...)
 	all = append(all, in.global.typed...)
-	for i, word := range all {
-		all[i] = quote(word)
+	return line(all...)
+}
+
+// line is a command line of words.
+func line(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = quote(word)
 	}
-	return strings.Join(all, " ")
+	return strings.Join(quoted, " ")
 }
 
 // quote makes a word safe to paste into a POSIX shell.

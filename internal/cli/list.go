@@ -190,6 +190,10 @@ func listRemark(r culm.Summary, p term.Palette) string {
 	if r.InDoubt {
 		parts = append(parts, p.Warn("in doubt"))
 	}
+	if r.Copy != "" {
+		parts = append(parts, p.Warn(r.Copy))
+		return strings.Join(parts, "  ")
+	}
 	if r.Suspension != "" && r.Suspension != run.KindInDoubt {
 		parts = append(parts, p.Faint(string(r.Suspension)))
 	}

@@ -61,6 +61,9 @@ func (in *invocation) groups() []group {
 			in.runCommand(), in.continueCommand(), in.resolveCommand(), in.cancelCommand(), in.restartCommand(), in.recoverCommand(),
 		}},
 		{"Look at runs", []*cobra.Command{in.listCommand(), in.showCommand(), in.eventsCommand(), in.logsCommand(), in.waitCommand()}},
+		{"Keep house", []*cobra.Command{
+			in.backupCommand(), in.exportCommand(), in.importCommand(), in.gcCommand(),
+		}},
 		{"Other", []*cobra.Command{in.completionCommand(), in.manCommand(), in.versionCommand()}},
 	}
 }
