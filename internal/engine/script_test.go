@@ -160,6 +160,7 @@ func times(bs ...behaviour) behaviour {
 // handle is a store's handle that tests can watch, refuse and kill.
 type handle struct {
 	store.Store
+	store.Keeper
 	mu      sync.Mutex
 	commits int
 	before  func(*store.Batch) error // an error refuses the batch, which leaves no trace

@@ -97,7 +97,8 @@ func (w *world) process(s *script, change ...func(*engine.Config)) *process {
 	for _, f := range change {
 		f(&cfg)
 	}
-	st := &handle{Store: w.open()}
+	opened := w.open()
+	st := &handle{Store: opened, Keeper: opened.(store.Keeper)}
 	e, err := engine.Open(context.Background(), st, cfg)
 	if err != nil {
 		w.t.Fatal(err)
