@@ -83,9 +83,9 @@ type Extract struct {
 
 // Salvaged is what Salvage did with one stream.
 type Salvaged struct {
-	Stream string
-	Events uint64 // how many were copied
-	Damage string // why not all of it, "" if it was whole
+	Stream string `json:"stream"`
+	Events uint64 `json:"events"`           // how many were copied
+	Damage string `json:"damage,omitempty"` // why not all of it, "" if it was whole
 }
 
 // Finding is one thing that is wrong with a store.

@@ -62,7 +62,7 @@ func (in *invocation) groups() []group {
 		}},
 		{"Look at runs", []*cobra.Command{in.listCommand(), in.showCommand(), in.eventsCommand(), in.logsCommand(), in.waitCommand()}},
 		{"Keep house", []*cobra.Command{
-			in.backupCommand(), in.exportCommand(), in.importCommand(), in.gcCommand(),
+			in.doctorCommand(), in.backupCommand(), in.exportCommand(), in.importCommand(), in.gcCommand(),
 		}},
 		{"Other", []*cobra.Command{in.completionCommand(), in.manCommand(), in.versionCommand()}},
 	}
