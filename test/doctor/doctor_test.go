@@ -251,7 +251,9 @@ type ahead struct{}
 
 func (ahead) Now() time.Time { return time.Now().Add(48 * time.Hour) }
 
-func (ahead) AfterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
+func (ahead) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(d, f).Stop
+}
 
 func (p *place) engine(cfg culm.Config) *culm.Engine {
 	p.Helper()
