@@ -35,12 +35,7 @@ wrong; all others are written too, and the exit status is 6.`,
 		Example: `  culm export 7d1e9f
   culm export 7d1e9f 893faa --to ~/archive
   culm export --all --to /mnt/usb/runs`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if opts.all == (len(args) > 0) {
-				return usage("culm export takes runs, or --all").help("For example: culm export 7d1e9f")
-			}
-			return nil
-		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.runs = args
 			return in.runExport(cmd.Context(), opts)
@@ -63,6 +58,9 @@ type exportedRun struct {
 }
 
 func (in *invocation) runExport(ctx context.Context, opts exportOptions) (err error) {
+	if opts.all == (len(opts.runs) > 0) {
+		return usage("culm export takes runs, or --all").help("For example: %s", in.command("export", "--all"))
+	}
 	o, err := in.open(ctx)
 	if err != nil {
 		return err
