@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -12,6 +10,7 @@ import (
 
 	culm "github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/app"
+	"github.com/culm-dev/culm/internal/livelog"
 )
 
 type gcOptions struct {
@@ -93,24 +92,18 @@ func (in *invocation) runGC(ctx context.Context, opts gcOptions) (err error) {
 
 // removeLog removes what the tools of a run printed, and returns its size. What
 // cannot be removed is nobody's loss.
-func removeLog(place app.Place, runID string, dry bool) (size int64) {
+func removeLog(place app.Place, runID string, dry bool) int64 {
 	if place.Folder == "" {
 		return 0
 	}
-	names, _ := filepath.Glob(filepath.Join(place.Logs(), runID+"*"))
-	for _, name := range names {
-		info, err := os.Lstat(name)
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if !dry {
-			err = os.Remove(name)
-		}
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			size += info.Size()
-		}
+	info, err := os.Stat(filepath.Join(place.Logs(), runID+".jsonl"))
+	if err != nil {
+		return 0
 	}
-	return size
+	if !dry && livelog.Remove(place.Logs(), runID) != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 func (in *invocation) showGC(r *gcReport) error {

@@ -32,6 +32,12 @@
 // the whole file at the first read. What cannot be found: a flipped frame at the
 // end of the write-ahead log looks like a tail that was never synced.
 //
+// # Keeping house
+//
+// [Store] is a [store.Keeper]. What it does to the database it does in small
+// transactions, each in its turn with the commits of all processes. A database
+// with damaged pages is opened for it by Options.Repair.
+//
 // # Platforms
 //
 // Linux and macOS; network file systems are refused, because flock and shared

@@ -162,6 +162,18 @@ func TestFailureCodes(t *testing.T) {
 	}
 }
 
+// Every finding of the doctor stands in the page about operations.
+func TestDoctorCodes(t *testing.T) {
+	t.Parallel()
+	want := append(constants(t, "store/keeper.go", "Found"), constants(t, "internal/doctor/doctor.go", "Code")...)
+	got := names(section(t, "docs/operations.md", "## What is wrong?"))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/operations.md, What is wrong? (-code +page):\n%s", diff)
+	}
+}
+
 func TestEventTypes(t *testing.T) {
 	t.Parallel()
 	var want []string
