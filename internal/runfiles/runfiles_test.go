@@ -175,7 +175,7 @@ func TestInvariant23_ADamagedExportIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stride := max(1, len(whole)/300)
+		stride := max(1, len(whole)/60)
 		for i := 0; i < len(whole); i += stride {
 			b := bytes.Clone(whole)
 			b[i] ^= 1

@@ -159,10 +159,11 @@ func TestInvariant23_DamagedPagesAreNamedAndSalvaged(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	truth := make(map[string]*store.Extract)
-	for i := range 40 {
+	const streams = 20
+	for i := range streams {
 		name := fmt.Sprintf("stream-%02d", i)
 		commit(t, s, newStream(name, `{"n":1}`))
-		for n := range uint64(5) {
+		for n := range uint64(4) {
 			b := appendTo(name, n+1, fmt.Sprintf(`{"n":%d,"pad":%q}`, n+2, strings.Repeat("p", 400)))
 			data := bytes.Repeat([]byte(name), 200)
 			b.Blobs = []store.NewBlob{{Stream: name, ID: store.BlobID(data), Data: data}}
@@ -186,7 +187,9 @@ func TestInvariant23_DamagedPagesAreNamedAndSalvaged(t *testing.T) {
 	pages, unsaved, whole := int(info.Size()/page), 0, 0
 	// The second page only says where other pages are used, for Compact: what reads
 	// has no need of it.
-	for n := 2; n < pages; n += 3 {
+	tried := 0
+	for n := 2; n < pages; n += 5 {
+		tried++
 		damaged := copyFile(t, path, t.TempDir(), func(b []byte) []byte {
 			for i := range 64 {
 				b[n*page+i] ^= byte(1 + rng.IntN(255))
@@ -194,7 +197,7 @@ func TestInvariant23_DamagedPagesAreNamedAndSalvaged(t *testing.T) {
 			return b
 		})
 		s := repair(t, damaged)
-		if len(findings(t, s)) == 40 { // all owners are dead, and nothing else was noticed
+		if len(findings(t, s)) == streams { // all owners are dead, and nothing else was noticed
 			t.Errorf("page %d: nobody noticed", n)
 		}
 		to := filepath.Join(t.TempDir(), "culm.db")
@@ -228,8 +231,8 @@ func TestInvariant23_DamagedPagesAreNamedAndSalvaged(t *testing.T) {
 			t.Errorf("page %d: the backup left %v", n, left)
 		}
 	}
-	t.Logf("%d pages, %d could not be saved at all, %d streams whole", pages/3, unsaved, whole)
-	if unsaved > pages/10 || whole < 40*pages/3/3 {
+	t.Logf("%d of %d pages, %d could not be saved at all, %d streams whole", tried, pages, unsaved, whole)
+	if unsaved > tried/3 || whole < streams*tried/3 {
 		t.Errorf("too little was saved")
 	}
 }

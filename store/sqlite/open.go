@@ -54,6 +54,9 @@ type Store struct {
 	id    string // this handle as an owner
 
 	indexEvery int64 // see journal.go; less only in tests
+	// draft is a database that is thrown away unless it is finished and synced as a
+	// whole: its commits are not synced.
+	draft bool
 
 	queue   group.Queue[*request]
 	readers readers

@@ -30,6 +30,7 @@ func (s *Store) salvage(ctx context.Context, path string, report func(store.Salv
 	if err != nil {
 		return err
 	}
+	into.draft = true
 	err = s.salvageInto(ctx, into, report)
 	if err = errors.Join(err, into.Close()); err != nil {
 		return err

@@ -70,6 +70,9 @@ func (w *writer) open() error {
 func (w *writer) dial(busy time.Duration) (*conn, error) {
 	// auto_vacuum counts when the file is made, and comes first for that.
 	pragmas := []string{"auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(0)", "cache_size(-8192)"}
+	if w.s.draft {
+		pragmas = append(pragmas, "synchronous(off)")
+	}
 	if runtime.GOOS == "darwin" {
 		// There fsync leaves the data in the drive's cache.
 		pragmas = append(pragmas, "fullfsync(1)", "checkpoint_fullfsync(1)")
