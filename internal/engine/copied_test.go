@@ -90,6 +90,36 @@ func TestAFinishedRunIsTheSameWhereItIsImported(t *testing.T) {
 	})
 }
 
+// The names of nested runs come after the run itself. What breaks off between is
+// made good by importing once more.
+func TestAnImportThatBrokeOffIsMadeGoodByTheNext(t *testing.T) {
+	t.Parallel()
+	onTwoWorlds(t, func(t *testing.T, here, there *world) {
+		inner := &mutable{text: "workflow_schema: 1\nid: inner\nrevision: 1\nsteps:\n  - {id: x, type: tool, tool: write}\n"}
+		s := newScript()
+		p := here.process(s, func(c *engine.Config) { c.Catalog = inner })
+		id := p.start("workflow_schema: 1\nid: outer\nrevision: 1\nsteps:\n  - {id: in, type: workflow, workflow_id: inner, revision: 1}\n")
+		child := here.status(id, run.StatusSucceeded).Steps["in"].ChildRunID
+		x := p.export(id)
+		_, err := p.Export(t.Context(), child)
+		refused(t, err, engine.CodeNotRoot)
+
+		q := there.process(s)
+		broken := errors.New("the process died")
+		q.st.hook(func(*store.Batch) error { return broken }, nil)
+		if _, err := q.Import(t.Context(), x); !errors.Is(err, broken) {
+			t.Fatalf("import: %v", err)
+		}
+		q.st.hook(nil, nil)
+		there.status(id, run.StatusSucceeded)
+		q.bring(x, true)
+		v, err := q.Progress(t.Context(), child, engine.ProgressOptions{Session: engine.AnySession})
+		if err != nil || v.ParentRunID != id {
+			t.Errorf("the nested run: %+v, %v", v, err)
+		}
+	})
+}
+
 func TestAnUnfinishedRunGoesOnElsewhereOnlyWhenTakenOver(t *testing.T) {
 	t.Parallel()
 	onTwoWorlds(t, func(t *testing.T, here, there *world) {
