@@ -48,7 +48,7 @@ func (in *invocation) runBackup(ctx context.Context, dest string) (err error) {
 	}
 	st, err := app.OpenKept(ctx, url, false)
 	if err != nil {
-		return openFailure(url, err)
+		return keptFailure(url, err)
 	}
 	defer func() { err = orClose(err, st) }()
 	if dest, err = filepath.Abs(dest); err != nil {
@@ -80,6 +80,17 @@ func (in *invocation) url() (string, error) {
 		return "", err
 	}
 	return in.global.storeURL(cfg)
+}
+
+// keptFailure is that of opening a store to keep house in it.
+func keptFailure(url string, err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return &Failure{
+			Exit: ExitRefused, Code: codeNoHousekeeping, Message: fmt.Sprintf("house cannot be kept in %s by this version", url),
+			Help: []string{"Copy its folder while no culm process runs."},
+		}
+	}
+	return openFailure(url, err)
 }
 
 func orClose(err error, st store.Store) error {

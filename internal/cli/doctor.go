@@ -116,7 +116,7 @@ func (in *invocation) patient(ctx context.Context) (*doctor.Patient, string, err
 	st, err := app.OpenKept(ctx, url, true)
 	if err != nil {
 		if errors.Is(err, errors.ErrUnsupported) || ctx.Err() != nil {
-			return nil, "", err
+			return nil, "", keptFailure(url, err)
 		}
 		p.OpenError = err
 		return p, url, nil
@@ -185,7 +185,7 @@ func (in *invocation) runSalvage(ctx context.Context, dest string) (err error) {
 	}
 	st, err := app.OpenKept(ctx, url, true)
 	if err != nil {
-		return openFailure(url, err)
+		return keptFailure(url, err)
 	}
 	defer func() { err = orClose(err, st) }()
 	report := salvageReport{Path: dest, Runs: []store.Salvaged{}}

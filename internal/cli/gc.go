@@ -78,6 +78,9 @@ func (in *invocation) runGC(ctx context.Context, opts gcOptions) (err error) {
 		report.LogBytes += removeLog(app.PlaceOf(url), c.RunID, opts.dryRun)
 	})
 	report.Keys, report.GivenBack = reclaimed.Keys, reclaimed.GivenBack
+	if err != nil && len(report.Runs) == 0 {
+		return err
+	}
 	if in.global.json() {
 		if werr := writeJSONDoc(in.Stdout, report); err == nil {
 			err = werr

@@ -88,7 +88,7 @@ func described(name string, info fs.FileInfo) string {
 // ours tells names of what a store makes in its folder.
 func ours(name string) bool {
 	switch name {
-	case "locks", "logs", "runs", "keys", "accounts", "log", "format.json":
+	case "locks", "logs", "runs", "keys", "accounts", "log", "staged", "format.json":
 		return true
 	}
 	return strings.HasPrefix(name, "culm.db")
