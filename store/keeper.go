@@ -90,7 +90,7 @@ type Salvaged struct {
 
 // Finding is one thing that is wrong with a store.
 type Finding struct {
-	Code    string // one of the Finding constants
+	Code    string // one of the Found constants
 	Stream  string // "" if it is about no stream
 	PID     int    // of the owner, with dead_owner and stopped_owner; 0 if unknown
 	Message string
