@@ -143,8 +143,10 @@ func (e *Engine) Continue(ctx context.Context, runID string, opts ContinueOption
 }
 
 // Restart starts a new run of the same pinned definitions and arguments, with a
-// fresh budget. A suspended old run is cancelled in the same commit. What the new
-// run takes over is copied in that commit too, so that it never needs the old one.
+// fresh budget. A suspended old run is cancelled in the same commit; if something
+// that it began is still to be cleaned up, it stays suspended, and continuing it
+// does only that. What the new run takes over is copied in that commit too, so that
+// it never needs the old one.
 func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions) (*run.View, error) {
 	v, err := e.e.Restart(ctx, runID, engine.RestartOptions(opts))
 	return v, asError(err)
@@ -160,7 +162,9 @@ func (e *Engine) Resolve(ctx context.Context, runID, step string, r Resolution) 
 
 // Cancel asks, durably, for a run to be cancelled. A living owner acts on it;
 // without one this call cancels the run, with the calls that a dead owner left
-// behind in doubt, and named in the receipt. Cancelling again changes nothing.
+// behind in doubt, and named in the receipt. If something that the run began is
+// still to be cleaned up, that is left to who continues the run, and the receipt
+// says so. Cancelling again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, runID string, opts CancelOptions) (*Receipt, error) {
 	rc, err := e.e.Cancel(ctx, runID, engine.CancelOptions(opts))
 	return (*Receipt)(rc), asError(err)

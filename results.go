@@ -13,7 +13,7 @@ type Receipt struct {
 	// Live: a living owner was told and acts on it.
 	Live bool
 	// Continue: nobody works on the run, and it has not ended: someone must
-	// continue it.
+	// continue it. Of a run that was cancelled: to clean up after it.
 	Continue bool
 	// InDoubt are the steps that the run was cancelled with although their
 	// outcome is unknown.

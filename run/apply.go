@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Fold gives the state of a journal's events.
@@ -87,7 +88,7 @@ func (s *State) applyRun(ev Event) error {
 	case *Suspended:
 		return s.applySuspended(b)
 	case *Succeeded:
-		if err := s.mustGoOn(); err != nil {
+		if err := s.mustGoOn(false); err != nil {
 			return err
 		}
 		s.Output = s.value(ev.Sequence, b.Output, b.OutputBlob)
@@ -104,7 +105,7 @@ func (s *State) applyRun(ev Event) error {
 		}
 		return s.end(StatusCancelled)
 	case *CancelRequested:
-		return s.applyCancelRequested(b)
+		return s.applyCancelRequested(ev, b)
 	case *DeadlineExtended:
 		if b.Until.After(s.Deadline(ev.At)) { // granting time never takes any
 			s.Clock.Base, s.Clock.Waited = b.Until, 0
@@ -133,6 +134,9 @@ func (s *State) applyStarted(ev Event, b *Started) error {
 	}
 	s.Status, s.Suspension = StatusRunning, ""
 	s.Authority, s.Rerun, s.StartedSeq = b.Authority, b.Rerun, ev.Sequence
+	if s.Doomed() {
+		s.CleanupFrom = ev.At
+	}
 	return nil
 }
 
@@ -150,14 +154,36 @@ func (s *State) applySuspended(b *Suspended) error {
 	return nil
 }
 
-func (s *State) applyCancelRequested(b *CancelRequested) error {
+func (s *State) applyCancelRequested(ev Event, b *CancelRequested) error {
 	switch {
 	case b.By == "":
 		return fmt.Errorf("it names nobody who asked")
 	case s.CancelRequested == "":
-		s.CancelRequested = b.By
+		s.doom(ev)
+		s.CancelRequested, s.CancelSeq = b.By, ev.Sequence
 	}
 	return nil
+}
+
+// doom books that from here on the run can only end, after its cleanups.
+func (s *State) doom(ev Event) {
+	if !s.Doomed() {
+		s.CleanupFrom = ev.At
+	}
+}
+
+// Doomed reports whether the run can only end, as cancelled or failed: someone
+// asked for it to be cancelled, or its wall time is over.
+func (s *State) Doomed() bool { return s.CancelRequested != "" || s.Expired != nil }
+
+// CleanupDeadline is when the time of a doomed run's cleanups is over. It counts
+// from when the run came to be doomed, and anew each time it is continued. Zero for
+// never: the run is not doomed, or the time was decided to be over.
+func (s *State) CleanupDeadline() time.Time {
+	if s.CleanupFrom.IsZero() || s.CleanupOver != nil {
+		return time.Time{}
+	}
+	return s.CleanupFrom.Add(millis(s.Budget.CleanupMS))
 }
 
 func (s *State) applyQueued(ev Event, b *Queued) {
@@ -176,18 +202,14 @@ func (s *State) applyQueued(ev Event, b *Queued) {
 }
 
 func (s *State) applyDecided(ev Event, b *Decided) error {
-	if err := s.mustGoOn(); err != nil {
+	if b.Node == WallTimeNode || b.Node == CleanupTimeNode {
+		return s.applyTimeOver(ev, b)
+	}
+	if err := s.mustGoOn(b.Cleanup); err != nil {
 		return err
 	}
-	if b.Node == WallTimeNode {
-		if b.Failure == nil {
-			return fmt.Errorf("the run's time is over without a failure")
-		}
-		s.Expired = b.Failure
-		return nil
-	}
 	key := NodeKey(b.Scope, b.Node)
-	if d, decided := s.Decisions[key]; decided && !d.timeout() {
+	if d, decided := s.Decisions[key]; decided && !d.timeout() && (!b.Cleanup || s.LastRetry < d.Seq) {
 		return fmt.Errorf("node %s was decided before", key)
 	}
 	s.record(key, ev.Sequence, *b)
@@ -206,12 +228,31 @@ func (s *State) record(key string, seq uint64, b Decided) {
 	s.Decisions[key] = d
 }
 
+// applyTimeOver: the run's wall time is over, or the time of its cleanups.
+func (s *State) applyTimeOver(ev Event, b *Decided) error {
+	cleanup := b.Node == CleanupTimeNode
+	switch err := s.mustGoOn(cleanup); {
+	case err != nil:
+		return err
+	case b.Failure == nil:
+		return fmt.Errorf("time is over without a failure")
+	case cleanup && !s.Doomed():
+		return fmt.Errorf("the time of cleanups is over in a run that may go on")
+	case cleanup:
+		s.CleanupOver = b.Failure
+	default:
+		s.doom(ev)
+		s.Expired = b.Failure
+	}
+	return nil
+}
+
 // timeout reports whether the decision was that a step's timeout passed: each of
 // its attempts may come to that.
 func (d Decision) timeout() bool { return d.Failure != nil && d.Failure.Code == TimedOut }
 
 func (s *State) applyRetry(ev Event, b *RetryReserved) error {
-	if err := s.mustGoOn(); err != nil {
+	if err := s.mustGoOn(b.Cleanup); err != nil {
 		return err
 	}
 	s.reserve(NodeKey(b.Scope, b.Node), Retry{Round: b.Round, Seq: ev.Sequence, Due: b.Due})

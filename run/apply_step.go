@@ -44,7 +44,7 @@ func (s *State) applyStep(ev Event) error {
 }
 
 func (s *State) applyStepStarted(st *Step, ev Event, b *StepStarted) error {
-	if err := s.mayEnter(st); err != nil {
+	if err := s.mayEnter(st, b.Cleanup); err != nil {
 		return err
 	}
 	if b.Attempt != st.Attempts+1 {
@@ -55,6 +55,7 @@ func (s *State) applyStepStarted(st *Step, ev Event, b *StepStarted) error {
 	}
 	st.Status, st.Attempts, st.InputHash, st.Effect = StatusStepRunning, b.Attempt, b.InputHash, b.Effect
 	st.Failure, st.Reason, st.Output, st.Reenter, st.AdoptedFrom = nil, "", Value{}, false, ""
+	st.Cleanup = b.Cleanup
 	st.EndedAt, st.Deadline = time.Time{}, time.Time{}
 	st.StartedAt, st.StartSeq, st.LastSeq = ev.At, ev.Sequence, ev.Sequence
 	if b.ChildRunID != "" {
@@ -70,8 +71,8 @@ func (s *State) applyStepStarted(st *Step, ev Event, b *StepStarted) error {
 }
 
 // mayEnter refuses to enter a step that the run or the step's own past forbids.
-func (s *State) mayEnter(st *Step) error {
-	if err := s.mustGoOn(); err != nil {
+func (s *State) mayEnter(st *Step, cleanup bool) error {
+	if err := s.mustGoOn(cleanup); err != nil {
 		return err
 	}
 	switch {
@@ -80,14 +81,19 @@ func (s *State) mayEnter(st *Step) error {
 	case st.Status == StatusStepSuspended && st.Reenter:
 		return nil
 	}
-	return s.mustBeClosed(st)
+	return s.mustBeClosed(st, cleanup)
 }
 
-// mustGoOn refuses what only a run does that is worked on and may go on.
-func (s *State) mustGoOn() error {
+// mustGoOn refuses what only a run does that is worked on and may go on. Cleanups
+// go on in a run that can only end, until their time is over.
+func (s *State) mustGoOn(cleanup bool) error {
 	switch {
 	case s.Status != StatusRunning:
 		return fmt.Errorf("the run is %s, not %s", s.Status, StatusRunning)
+	case s.CleanupOver != nil:
+		return fmt.Errorf("the time of cleanups is over")
+	case cleanup:
+		return nil
 	case s.CancelRequested != "":
 		return fmt.Errorf("the run is being cancelled")
 	case s.Expired != nil:
@@ -96,12 +102,13 @@ func (s *State) mustGoOn() error {
 	return nil
 }
 
-// mustBeClosed refuses a step that is open, or that ended for good.
-func (s *State) mustBeClosed(st *Step) error {
+// mustBeClosed refuses a step that is open, or that ended for good. A step of a
+// cleanup that succeeded may follow on another round of a retry around it.
+func (s *State) mustBeClosed(st *Step, cleanup bool) error {
 	switch {
 	case st.Status == "":
 		return nil
-	case st.Status == StatusStepSucceeded || !st.Status.Ended():
+	case st.Status == StatusStepSucceeded && !cleanup || !st.Status.Ended():
 		return fmt.Errorf("step %s is %s", st.ID, st.Status)
 	case s.LastRetry < st.LastSeq:
 		return fmt.Errorf("step %s is %s, and no retry round came after that", st.ID, st.Status)
@@ -171,9 +178,11 @@ func (s *State) applyStepFailed(st *Step, ev Event, b *StepFailed) error {
 	case st.InDoubt:
 		return fmt.Errorf("step %s is in doubt: only a verdict can fail it", st.ID)
 	case !st.open() || st.Reenter: // it fails without being entered
-		if err := s.mayEnter(st); err != nil {
+		if err := s.mayEnter(st, b.Cleanup); err != nil {
 			return err
 		}
+		st.Cleanup = b.Cleanup
+		st.Output = Value{}
 	}
 	s.finish(st, ev, StatusStepFailed)
 	st.Failure = &b.Failure
@@ -200,7 +209,7 @@ func (s *State) applyStepCancelled(st *Step, ev Event, b *StepCancelled) error {
 }
 
 func (s *State) applyStepSkipped(st *Step, ev Event, b *StepSkipped) error {
-	if err := s.mustBeClosed(st); err != nil {
+	if err := s.mustBeClosed(st, false); err != nil {
 		return err
 	}
 	s.finish(st, ev, StatusStepSkipped)

@@ -23,10 +23,17 @@ type Decided struct {
 	Count     int   `json:"count,omitzero"` // of a map's items
 	// Failure, when not nil, says that no decision could be made.
 	Failure *Failure `json:"failure,omitzero"`
+	// Cleanup: the node is part of a cleanup. Such a decision holds for one round
+	// of the cleanup.
+	Cleanup bool `json:"cleanup,omitzero"`
 }
 
 // WallTimeNode is Decided.Node of the decision that the run's time is over.
 const WallTimeNode = "/budgets/wall_time_ms"
+
+// CleanupTimeNode is Decided.Node of the decision that the time is over which the
+// cleanups of a run have that can only end.
+const CleanupTimeNode = "/budgets/cleanup_ms"
 
 // RetryReserved is one round of a retry node: the leaves of the node that did
 // not succeed before this event may be entered again from Due on.
@@ -36,6 +43,8 @@ type RetryReserved struct {
 	Round       int       `json:"round"` // from 1
 	Due         time.Time `json:"due"`
 	Reservation Amounts   `json:"reservation"` // {"retries": 1}
+	// Cleanup: the node is part of a cleanup.
+	Cleanup bool `json:"cleanup,omitzero"`
 }
 
 // EventType implements Body.

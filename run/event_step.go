@@ -22,6 +22,9 @@ type StepStarted struct {
 	// Effect is the effect of this call; empty for steps that call no tool.
 	Effect      string  `json:"effect,omitzero"`
 	Reservation Amounts `json:"reservation"`
+	// Cleanup: the step is part of a cleanup, which runs also in a run that can
+	// only end, and again after each round of a retry around it.
+	Cleanup bool `json:"cleanup,omitzero"`
 	// The rest is set on workflow steps: the nested run's identity, minted at
 	// the first start and kept, its definition and its validated arguments.
 	ChildRunID string         `json:"child_run_id,omitzero"`
@@ -56,6 +59,8 @@ type StepCompleted struct {
 // never entered (its input could not be made, or it was not allowed).
 type StepFailed struct {
 	Failure Failure `json:"failure"`
+	// Cleanup is set if the step was never entered, and is part of a cleanup.
+	Cleanup bool `json:"cleanup,omitzero"`
 	// Evidence is the output that was rejected, if EffectDone.
 	Evidence     Raw   `json:"evidence,omitzero"`
 	EvidenceBlob *Blob `json:"evidence_blob,omitzero"`

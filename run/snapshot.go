@@ -7,26 +7,28 @@ import (
 
 // Snapshot is a state as the API shows it: its JSON names are the API.
 type Snapshot struct {
-	RunID         string                   `json:"run_id"`
-	ParentRunID   string                   `json:"parent_run_id,omitzero"`
-	ParentStepID  string                   `json:"parent_step_id,omitzero"`
-	RootRunID     string                   `json:"root_run_id"`
-	SessionID     string                   `json:"session_id"`
-	Definition    DefinitionRef            `json:"definition"`
-	Bundle        json.RawMessage          `json:"definition_bundle,omitzero"`
-	BundleHash    string                   `json:"definition_bundle_hash"`
-	Args          json.RawMessage          `json:"validated_args,omitzero"`
-	Budget        Budget                   `json:"budget"`
-	Authority     Authority                `json:"authority"`
-	Status        Status                   `json:"status"`
-	Steps         map[string]*SnapshotStep `json:"steps"`
-	Usage         Usage                    `json:"usage"`
-	LastSequence  uint64                   `json:"last_sequence"`
-	Output        json.RawMessage          `json:"output,omitzero"`
-	Failure       *Failure                 `json:"failure,omitzero"`
-	Suspension    *Suspension              `json:"suspension,omitzero"`
-	Waits         []Wait                   `json:"waits"`
-	RestartedFrom string                   `json:"restarted_from,omitzero"`
+	RunID        string                   `json:"run_id"`
+	ParentRunID  string                   `json:"parent_run_id,omitzero"`
+	ParentStepID string                   `json:"parent_step_id,omitzero"`
+	RootRunID    string                   `json:"root_run_id"`
+	SessionID    string                   `json:"session_id"`
+	Definition   DefinitionRef            `json:"definition"`
+	Bundle       json.RawMessage          `json:"definition_bundle,omitzero"`
+	BundleHash   string                   `json:"definition_bundle_hash"`
+	Args         json.RawMessage          `json:"validated_args,omitzero"`
+	Budget       Budget                   `json:"budget"`
+	Authority    Authority                `json:"authority"`
+	Status       Status                   `json:"status"`
+	Steps        map[string]*SnapshotStep `json:"steps"`
+	Usage        Usage                    `json:"usage"`
+	LastSequence uint64                   `json:"last_sequence"`
+	Output       json.RawMessage          `json:"output,omitzero"`
+	Failure      *Failure                 `json:"failure,omitzero"`
+	// CancelRequested names who asked for the run to be cancelled.
+	CancelRequested string      `json:"cancel_requested,omitzero"`
+	Suspension      *Suspension `json:"suspension,omitzero"`
+	Waits           []Wait      `json:"waits"`
+	RestartedFrom   string      `json:"restarted_from,omitzero"`
 	// RestartedAtStep is the step from which RestartedFrom is run again.
 	RestartedAtStep string            `json:"restarted_at_step,omitzero"`
 	Labels          map[string]string `json:"labels"`
@@ -47,6 +49,7 @@ type SnapshotStep struct {
 	Attempts   int             `json:"attempts"`
 	InDoubt    bool            `json:"in_doubt"`
 	Effect     string          `json:"effect,omitzero"`
+	Cleanup    bool            `json:"cleanup,omitzero"` // it is part of a cleanup
 	ChildRunID string          `json:"child_run_id,omitzero"`
 	Workflow   *DefinitionRef  `json:"workflow,omitzero"` // of a workflow step
 	Args       json.RawMessage `json:"args,omitzero"`     // of a workflow step
@@ -99,7 +102,7 @@ func (s *State) Snapshot() *Snapshot {
 		SessionID: s.SessionID, Definition: s.Definition, Bundle: s.Bundle.Raw, BundleHash: s.BundleHash,
 		Args: s.Args.Raw, Budget: s.Budget, Authority: s.Authority, Status: s.Status,
 		Steps: make(map[string]*SnapshotStep, len(s.Steps)), Usage: s.Usage, LastSequence: s.Last,
-		Output: s.Output.Raw, Failure: s.Failure, Waits: s.waits(), RestartedFrom: s.RestartedFrom,
+		Output: s.Output.Raw, Failure: s.Failure, CancelRequested: s.CancelRequested, Waits: s.waits(), RestartedFrom: s.RestartedFrom,
 		RestartedAtStep: s.RestartedAtStep,
 		Labels:          s.Labels, Semantics: s.Semantics, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 		Deadline: s.Deadline(s.UpdatedAt),
@@ -119,7 +122,7 @@ func (s *State) Snapshot() *Snapshot {
 func (st *Step) snapshot() *SnapshotStep {
 	return &SnapshotStep{
 		ID: st.ID, Status: st.Status, InputHash: st.InputHash, Output: st.Output.Raw, Failure: st.shownFailure(),
-		Attempts: st.Attempts, InDoubt: st.InDoubt, Effect: st.Effect, ChildRunID: st.ChildRunID,
+		Attempts: st.Attempts, InDoubt: st.InDoubt, Effect: st.Effect, Cleanup: st.Cleanup, ChildRunID: st.ChildRunID,
 		Workflow: st.Workflow, Args: st.Args.Raw, Reason: st.Reason,
 		AdoptedFrom: st.AdoptedFrom, StartedAt: at(st.StartedAt), EndedAt: at(st.EndedAt),
 	}

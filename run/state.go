@@ -77,8 +77,15 @@ type State struct {
 	TakenOver string `json:"taken_over,omitzero"`
 	// CancelRequested names who asked, once someone did.
 	CancelRequested string `json:"cancel_requested,omitzero"`
+	// CancelSeq is the event by which it was asked for first.
+	CancelSeq uint64 `json:"cancel_seq,omitzero"`
 	// Expired is set once the wall time was decided to be over.
 	Expired *Failure `json:"expired,omitzero"`
+	// CleanupFrom is when the time of cleanups began to run: when the run came to
+	// be one that can only end, or was continued since. Zero before that.
+	CleanupFrom time.Time `json:"cleanup_from,omitzero"`
+	// CleanupOver is set once that time was decided to be over.
+	CleanupOver *Failure `json:"cleanup_over,omitzero"`
 
 	Decisions map[string]Decision `json:"decisions,omitzero"` // by NodeKey
 	Retries   map[string]Retry    `json:"retries,omitzero"`   // by NodeKey
@@ -113,7 +120,9 @@ type Step struct {
 	Attempts  int        `json:"attempts"`
 	InDoubt   bool       `json:"in_doubt,omitzero"`
 	// Effect is the latest attempt's; empty if the step calls no tool.
-	Effect     string `json:"effect,omitzero"`
+	Effect string `json:"effect,omitzero"`
+	// Cleanup: the step is part of a cleanup.
+	Cleanup    bool   `json:"cleanup,omitzero"`
 	ChildRunID string `json:"child_run_id,omitzero"`
 	Args       Value  `json:"args,omitzero"` // of a workflow step
 	// Workflow is the definition that a workflow step runs.

@@ -22,7 +22,7 @@ func TestBoundsSayWhereLimitsComeFrom(t *testing.T) {
 	}
 	want := map[string]workflow.BoundOrigin{
 		"max_concurrency": workflow.BoundCeiling, "max_agents": workflow.BoundSteps, "max_steps": workflow.BoundDefinition,
-		"max_retries": workflow.BoundCaller, "max_nesting_depth": workflow.BoundDefault, "wall_time_ms": workflow.BoundDefault,
+		"max_retries": workflow.BoundCaller, "max_nesting_depth": workflow.BoundDefault, "wall_time_ms": workflow.BoundDefault, "cleanup_ms": workflow.BoundDefault,
 		"max_tokens": workflow.BoundCeiling, "max_cost_micros": workflow.BoundNobody,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -40,7 +40,7 @@ func TestBoundsAreTheLimits(t *testing.T) {
 			}
 			return &workflow.Budgets{
 				MaxConcurrency: field("concurrency", low), MaxAgents: field("agents", low), MaxSteps: field("steps", high), MaxRetries: field("retries", low),
-				MaxNestingDepth: field("depth", low), WallTimeMS: field("time", low), MaxTokens: field("tokens", low), MaxCostMicros: field("cost", low),
+				MaxNestingDepth: field("depth", low), WallTimeMS: field("time", low), CleanupMS: field("cleanup", low), MaxTokens: field("tokens", low), MaxCostMicros: field("cost", low),
 			}
 		})
 	}

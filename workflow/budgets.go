@@ -12,6 +12,7 @@ func DefaultBudgets() *Budgets {
 		MaxRetries:      ptr(8),
 		MaxNestingDepth: ptr(4),
 		WallTimeMS:      ptr(900_000),
+		CleanupMS:       ptr(60_000),
 	}
 }
 
@@ -24,6 +25,7 @@ func DefaultCeilings() *Budgets {
 		MaxRetries:      ptr(16),
 		MaxNestingDepth: ptr(8),
 		WallTimeMS:      ptr(3_600_000),
+		CleanupMS:       ptr(600_000),
 	}
 }
 
@@ -35,6 +37,9 @@ type Limits struct {
 	MaxRetries      int64 `json:"max_retries"`
 	MaxNestingDepth int64 `json:"max_nesting_depth"`
 	WallTimeMS      int64 `json:"wall_time_ms"`
+	// CleanupMS bounds the cleanup of a run that can only end, in milliseconds. It
+	// is 0 in runs that were started before there was any.
+	CleanupMS int64 `json:"cleanup_ms,omitzero"`
 	// MaxTokens and MaxCostMicros (millionths of a US dollar) are nil where
 	// nothing bounds them; 0 means none at all.
 	MaxTokens     *int64 `json:"max_tokens,omitempty"`
@@ -133,7 +138,8 @@ func over(asked, limit *int64) bool { return asked != nil && limit != nil && *as
 func (b *Budgets) limits() Limits {
 	return Limits{
 		MaxConcurrency: *b.MaxConcurrency, MaxAgents: *b.MaxAgents, MaxSteps: *b.MaxSteps, MaxRetries: *b.MaxRetries,
-		MaxNestingDepth: *b.MaxNestingDepth, WallTimeMS: *b.WallTimeMS, MaxTokens: b.MaxTokens, MaxCostMicros: b.MaxCostMicros,
+		MaxNestingDepth: *b.MaxNestingDepth, WallTimeMS: *b.WallTimeMS, CleanupMS: *b.CleanupMS,
+		MaxTokens: b.MaxTokens, MaxCostMicros: b.MaxCostMicros,
 	}
 }
 
@@ -177,6 +183,7 @@ func budgetFields() []budgetField {
 		{"max_retries", 0, maxInteger, func(b *Budgets) **int64 { return &b.MaxRetries }},
 		{"max_nesting_depth", 1, maxInteger, func(b *Budgets) **int64 { return &b.MaxNestingDepth }},
 		{"wall_time_ms", 1, maxMillis, func(b *Budgets) **int64 { return &b.WallTimeMS }},
+		{"cleanup_ms", 1, maxMillis, func(b *Budgets) **int64 { return &b.CleanupMS }},
 		{"max_tokens", 0, maxInteger, func(b *Budgets) **int64 { return &b.MaxTokens }},
 		{"max_cost_micros", 0, maxInteger, func(b *Budgets) **int64 { return &b.MaxCostMicros }},
 	}

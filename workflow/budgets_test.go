@@ -14,7 +14,7 @@ func n(v int64) *int64 { return &v }
 
 func TestLimitsAreDefinitionClampedAndTightened(t *testing.T) {
 	t.Parallel()
-	base := workflow.Limits{MaxConcurrency: 4, MaxAgents: 8, MaxSteps: 256, MaxRetries: 8, MaxNestingDepth: 4, WallTimeMS: 900_000}
+	base := workflow.Limits{MaxConcurrency: 4, MaxAgents: 8, MaxSteps: 256, MaxRetries: 8, MaxNestingDepth: 4, WallTimeMS: 900_000, CleanupMS: 60_000}
 	with := func(change func(*workflow.Limits)) workflow.Limits {
 		l := base
 		change(&l)

@@ -31,14 +31,18 @@ func nodeForms() []nodeForm {
 		{SequenceNode, "", must("nodes")},
 		{ParallelNode, "", must("nodes")},
 		{ChoiceNode, "", slices.Concat(must("condition", "then_branch"), may("else_branch"))},
-		{MapNode, "", slices.Concat(must("source", "item", "body"), may("concurrency"))},
+		{MapNode, "", slices.Concat(must("source", "item", "body"), may("concurrency", "tolerate"))},
 		{RetryNode, "", slices.Concat(must("node", "max_attempts"), retryTail)},
 		{RepeatNode, "", must("body", "until", "max")},
+		{FinallyNode, "", must("node", "cleanup")},
+		{OnFailureNode, "", must("node", "cleanup")},
 		{ParallelNode, "parallel", must("parallel=nodes")},
 		{ChoiceNode, "if", slices.Concat(must("if=condition", "then=then_branch"), may("else=else_branch"))},
-		{MapNode, "map", slices.Concat(must("map=source", "as=item", "do=body"), may("concurrency"))},
+		{MapNode, "map", slices.Concat(must("map=source", "as=item", "do=body"), may("concurrency", "tolerate"))},
 		{RetryNode, "retry", slices.Concat(must("retry=node", "attempts=max_attempts"), retryTail)},
 		{RepeatNode, "repeat", must("repeat=body", "until", "max")},
+		{FinallyNode, "finally", slices.Concat(must("do=node"), may("on_failure"), must("finally=cleanup"))}, // see readBoth
+		{OnFailureNode, "on_failure", must("do=node", "on_failure=cleanup")},
 	}
 }
 
@@ -55,7 +59,18 @@ func nodeFields(must bool, names []string) []nodeField {
 	return fields
 }
 
-const nodeExpected = "the id of a step, a list, or an object with one of the keys type, parallel, if, map, retry, repeat"
+const nodeExpected = "the id of a step, a list, or an object with one of the keys type, parallel, if, map, retry, repeat, finally, on_failure"
+
+// nodeKeys are the keys by which the form of a node is recognised.
+func nodeKeys() []string {
+	keys := []string{"type"}
+	for _, form := range nodeForms() {
+		if form.key != "" {
+			keys = append(keys, form.key)
+		}
+	}
+	return keys
+}
 
 // node reads a plan node in any form into the canonical one, whose place will be
 // path. It is never nil; one that cannot be read has no type.
@@ -94,6 +109,9 @@ func (d *decoder) form(v *value) *nodeForm {
 			found = append(found, form)
 		}
 	}
+	if len(found) == 2 && found[0].typ == FinallyNode && found[1].typ == OnFailureNode {
+		return &found[0]
+	}
 	switch len(found) {
 	case 1:
 		return &found[0]
@@ -102,7 +120,7 @@ func (d *decoder) form(v *value) *nodeForm {
 		e.Expected = nodeExpected
 		for _, m := range v.members {
 			if e.Near == "" {
-				e.Near = near(m.name, []string{"type", "parallel", "if", "map", "retry", "repeat"})
+				e.Near = near(m.name, nodeKeys())
 			}
 		}
 	default:
@@ -150,6 +168,16 @@ func (d *decoder) nodeObject(v *value, path string, form *nodeForm) *Node {
 	}
 	r.read(n)
 	return n
+}
+
+// readBoth reads {do: .., on_failure: .., finally: ..}: a finally around an
+// on_failure.
+func (r nodeReader) readBoth(n *Node) {
+	r.d.places[r.path+"/node"] = r.v
+	inner := nodeReader{r.d, r.v, r.path + "/node", map[string]string{"node": "do", "cleanup": "on_failure"}}
+	n.Node = &Node{Type: OnFailureNode}
+	inner.read(n.Node)
+	n.Cleanup = r.child("cleanup")
 }
 
 // allNodeFields are the fields of the nodes of either way of writing.
@@ -224,6 +252,7 @@ func (r nodeReader) read(n *Node) {
 		r.place("item")
 		n.Body = r.child("body")
 		n.Concurrency = d.small(r.get("concurrency"), 1, maxInteger)
+		n.Tolerate = d.small(r.get("tolerate"), 0, maxInteger)
 	case RetryNode:
 		n.Node = r.child("node")
 		n.MaxAttempts = d.whole(r.get("max_attempts"), 1, maxRevision)
@@ -234,6 +263,12 @@ func (r nodeReader) read(n *Node) {
 		n.Body = r.child("body")
 		n.Until = r.template("until")
 		n.Max = d.whole(r.get("max"), 1, 1000)
+	case FinallyNode, OnFailureNode:
+		if r.get("on_failure") != nil {
+			r.readBoth(n)
+			return
+		}
+		n.Node, n.Cleanup = r.child("node"), r.child("cleanup")
 	}
 }
 

@@ -106,6 +106,10 @@ const (
 	MapNode      NodeType = "map"
 	RetryNode    NodeType = "retry"
 	RepeatNode   NodeType = "repeat"
+	// FinallyNode runs its cleanup however its node ended.
+	FinallyNode NodeType = "finally"
+	// OnFailureNode runs its cleanup if its node did not end with success.
+	OnFailureNode NodeType = "on_failure"
 )
 
 // Node is a plan node in canonical form. Which fields may be set depends on Type.
@@ -125,8 +129,10 @@ type Node struct {
 	Item        string          `json:"item,omitempty"`
 	Body        *Node           `json:"body,omitempty"` // map, repeat
 	Concurrency *int            `json:"concurrency,omitempty"`
+	Tolerate    *int            `json:"tolerate,omitempty"` // map: how many items may fail
 
-	Node        *Node    `json:"node,omitempty"` // retry
+	Node        *Node    `json:"node,omitempty"`    // retry, finally, on_failure
+	Cleanup     *Node    `json:"cleanup,omitempty"` // finally, on_failure
 	MaxAttempts int      `json:"max_attempts,omitempty"`
 	DelayMS     *int64   `json:"delay_ms,omitempty"`
 	Backoff     *float64 `json:"backoff,omitempty"`
@@ -145,6 +151,7 @@ type Budgets struct {
 	MaxRetries      *int64 `json:"max_retries,omitempty"`
 	MaxNestingDepth *int64 `json:"max_nesting_depth,omitempty"`
 	WallTimeMS      *int64 `json:"wall_time_ms,omitempty"`
+	CleanupMS       *int64 `json:"cleanup_ms,omitempty"`
 	MaxTokens       *int64 `json:"max_tokens,omitempty"`
 	MaxCostMicros   *int64 `json:"max_cost_micros,omitempty"`
 }

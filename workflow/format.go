@@ -99,7 +99,9 @@ func holdsNodes(field string) bool {
 }
 
 // nodeChildren are the canonical fields of plan nodes that hold nodes.
-func nodeChildren() []string { return []string{"nodes", "then_branch", "else_branch", "body", "node"} }
+func nodeChildren() []string {
+	return []string{"nodes", "then_branch", "else_branch", "body", "node", "cleanup", "on_failure"}
+}
 
 // order is the order of the fields of an object; nil leaves it as it is. The
 // names are those that it has, typ is the value of its field type.
@@ -148,7 +150,7 @@ func (form nodeForm) order() []string {
 	var order []string
 	body := 0
 	for i, f := range form.fields {
-		if form.typ != MapNode || f.canonical != "concurrency" {
+		if form.typ != MapNode || f.canonical != "concurrency" && f.canonical != "tolerate" {
 			order = append(order, f.name)
 			body = i
 			continue

@@ -181,7 +181,7 @@ func inShorthand(plan any, rnd *rand.Rand) any {
 		}
 	case map[string]any:
 		for name, value := range node {
-			if slices.Contains([]string{"nodes", "then_branch", "else_branch", "body", "node"}, name) {
+			if slices.Contains([]string{"nodes", "then_branch", "else_branch", "body", "node", "cleanup"}, name) {
 				node[name] = inShorthand(value, rnd)
 			}
 		}
@@ -209,6 +209,9 @@ func shorthand(node map[string]any) any {
 		"map":      {"source": "map", "item": "as", "body": "do"},
 		"retry":    {"node": "retry", "max_attempts": "attempts"},
 		"repeat":   {"body": "repeat"},
+		"finally":  {"node": "do", "cleanup": "finally"},
+
+		"on_failure": {"node": "do", "cleanup": "on_failure"},
 	}[typ.(string)]
 	short := map[string]any{}
 	for name, value := range node {

@@ -98,6 +98,7 @@ func budgetsSchema() js {
 		"max_retries":       "Rounds of retries; 8 if absent.",
 		"max_nesting_depth": "Levels of nested workflows below the root; 4 if absent.",
 		"wall_time_ms":      "Milliseconds from the start on, time offline included; 900000 if absent.",
+		"cleanup_ms":        "Milliseconds for the cleanups of a run that is being cancelled or whose time is over; 60000 if absent.",
 		"max_tokens":        "Tokens; 0 is none at all.",
 		"max_cost_micros":   "Millionths of a US dollar; 0 is none at all.",
 	}
@@ -212,7 +213,7 @@ func nodeSchema() js {
 			rules = append(rules, required("type")...)
 			types = append(types, string(form.typ))
 		} else {
-			when["not"] = js{"required": []string{"type"}}
+			when["not"] = otherForm(form)
 			keys = append(keys, js{"required": []string{form.key}})
 		}
 		for _, f := range form.fields {
@@ -237,12 +238,23 @@ func nodeSchema() js {
 	}
 }
 
+// otherForm is an object that has the key of a form, and is of another one.
+func otherForm(form nodeForm) js {
+	canonical := js{"required": []string{"type"}}
+	if form.typ != OnFailureNode {
+		return canonical
+	}
+	return js{"anyOf": []js{canonical, {"required": []string{"finally"}}}}
+}
+
 func nodeTypeDoc(t NodeType) string {
 	return map[NodeType]string{
 		StepNode: "Runs a step.", SequenceNode: "Runs nodes one after the other; gives the last one's output.",
 		ParallelNode: "Runs nodes all at once; gives an array of their outputs.",
 		ChoiceNode:   "Runs one node or another, as a condition says.", MapNode: "Runs a node for each item of an array; gives an array.",
 		RetryNode: "Enters again what did not succeed.", RepeatNode: "Runs a node again until a condition holds; gives the last round's output.",
+		FinallyNode:   "Runs a cleanup after a node, however that ended; gives the node's output.",
+		OnFailureNode: "Runs a cleanup after a node, unless that succeeded; gives the node's output.",
 	}[t]
 }
 
@@ -257,7 +269,10 @@ func nodeFieldSchema(t NodeType, canonical string) js {
 		"item":         ref("id", "What the item is called: {from: item, name: ..} reads it."),
 		"body":         ref("node", "What runs each time."),
 		"concurrency":  integerFrom(1, maxInteger, "How many items at a time; as many as the budget allows if absent."),
+		"tolerate":     integerFrom(0, maxInteger, "How many items may fail; none if absent."),
 		"node":         ref("node", "What is run."),
+		"cleanup":      ref("node", "What runs after the node has ended."),
+		"on_failure":   ref("node", "What runs after the node has ended, unless it succeeded, and before the rest of the cleanup."),
 		"max_attempts": integerFrom(1, maxRevision, "How many rounds at most, the first one counted."),
 		"delay_ms":     integerFrom(0, maxMillis, "Milliseconds before the second round."),
 		"backoff":      {"type": "number", "minimum": 1, "maximum": maxBackoff, "description": "By how much the delay grows each time."},

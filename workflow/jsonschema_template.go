@@ -11,9 +11,9 @@ func templateSchema() js {
 		"else": js{
 			"items": here, "additionalProperties": here,
 			"properties": js{
-				"from":    js{"description": "Makes a reference: args, step, previous, item, run or literal."},
+				"from":    js{"description": "Makes a reference: args, step, previous, item, outcome, run or literal."},
 				"text":    js{"description": "A list of texts and references, joined to one text."},
-				"cel":     js{"description": "A CEL expression over args, steps, item and run."},
+				"cel":     js{"description": "A CEL expression over args, steps, item, outcome and run."},
 				"$secret": js{"description": "The name of a secret."},
 			},
 		},
@@ -37,6 +37,7 @@ func referenceSchema() js {
 			map[string]js{"step": step, "pointer": pointer, "default": fallback}),
 		from("item", "The item of the map around it.", append(required("name"), optional("pointer", "default")...),
 			map[string]js{"name": ref("name", "What the map calls its item."), "pointer": pointer, "default": fallback}),
+		from("outcome", "In a cleanup: how the node ended.", optional("pointer", "default"), map[string]js{"pointer": pointer, "default": fallback}),
 		from("run", "A fact about the run.", optional("pointer"), map[string]js{"pointer": enumOf("Which fact.",
 			"", "/run_id", "/root_run_id", "/created_at", "/step_id", "/attempt", "/idempotency_key")}),
 		from("literal", "The value itself, even if it looks like a reference.", required("value"), map[string]js{"value": {"description": "Any JSON."}}),
@@ -45,7 +46,7 @@ func referenceSchema() js {
 			"type": "array", "description": "Texts and references, joined.",
 			"items": js{"if": js{"type": "string"}, "else": js{"allOf": []js{{"$ref": "#/$defs/reference/$defs/means"}, {"$ref": "#/$defs/reference"}}}},
 		}}}},
-		{onlyField("cel", "string"), js{"properties": js{"cel": prose("A CEL expression over args, steps, item and run.")}}},
+		{onlyField("cel", "string"), js{"properties": js{"cel": prose("A CEL expression over args, steps, item, outcome and run.")}}},
 	}
 	var means []js
 	for _, k := range kinds {

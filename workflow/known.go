@@ -51,6 +51,8 @@ func (k *checker) whole(ref *expr.Ref, s site) *schema.Schema {
 	switch ref.Kind {
 	case expr.Args:
 		return k.wf.Input
+	case expr.Outcome:
+		return schema.Outcome()
 	case expr.Item:
 		if m := k.mapOf(ref.Name, s); m != nil {
 			return k.items[m]

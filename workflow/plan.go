@@ -73,6 +73,28 @@ func (b *planBuilder) build(n *Node, path string, parent *PlanNode, slot int) *P
 // scopes reports whether what is below the node runs in a scope of its own.
 func (p *PlanNode) scopes() bool { return p.Type == MapNode || p.Type == RepeatNode }
 
+// Cleans reports whether the node has a cleanup: it is a finally or on_failure.
+func (p *PlanNode) Cleans() bool { return p.Type == FinallyNode || p.Type == OnFailureNode }
+
+// Cleanup is the cleanup of a finally or on_failure.
+func (p *PlanNode) Cleanup() *PlanNode { return p.Children[len(p.Children)-1] }
+
+// cleansFor is the nearest node around p, or around what encloses it, in whose
+// cleanup p is; nil if there is none in this definition.
+func (p *PlanNode) cleansFor() *PlanNode {
+	for ; p != nil && p.Parent != nil; p = p.Parent {
+		if p.inCleanupOf(p.Parent) {
+			return p.Parent
+		}
+	}
+	return nil
+}
+
+// inCleanupOf reports whether p is the cleanup of its parent.
+func (p *PlanNode) inCleanupOf(parent *PlanNode) bool {
+	return parent.Cleans() && p.Path == parent.Path+"/cleanup"
+}
+
 // children builds what is below a node.
 func (b *planBuilder) children(p *PlanNode) {
 	n := p.Def
@@ -88,6 +110,7 @@ func (b *planBuilder) children(p *PlanNode) {
 	add(n.Else, p.Path+"/else_branch")
 	add(n.Body, p.Path+"/body")
 	add(n.Node, p.Path+"/node")
+	add(n.Cleanup, p.Path+"/cleanup")
 }
 
 // condition parses the template that a node decides by.

@@ -64,7 +64,8 @@ type PlanNode struct {
 	// Slot is the position among the parent's children.
 	Slot int
 	// Children: the nodes of a sequence or parallel; then and, if there is one,
-	// else of a choice; the body of a map or repeat; the node of a retry.
+	// else of a choice; the body of a map or repeat; the node of a retry; the node
+	// and the cleanup of a finally or on_failure.
 	Children []*PlanNode
 	// ScopeDepth is how many map and repeat bodies of this definition enclose
 	// the node (the node itself not counted).

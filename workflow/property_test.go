@@ -56,13 +56,13 @@ func plan(t *rapid.T, steps []string, depth int) *workflow.Node {
 		return &workflow.Node{Type: workflow.ChoiceNode, Condition: yes, Then: inner}
 	}
 	half := rapid.IntRange(1, len(steps)-1).Draw(t, "split")
-	kind := workflow.SequenceNode
-	if rapid.Bool().Draw(t, "parallel") {
-		kind = workflow.ParallelNode
+	kinds := []workflow.NodeType{workflow.SequenceNode, workflow.ParallelNode, workflow.FinallyNode, workflow.OnFailureNode}
+	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+	first, second := plan(t, steps[:half], max(depth-1, 0)), plan(t, steps[half:], max(depth-1, 0))
+	if kind == workflow.FinallyNode || kind == workflow.OnFailureNode {
+		return &workflow.Node{Type: kind, Node: first, Cleanup: second}
 	}
-	return &workflow.Node{Type: kind, Nodes: []*workflow.Node{
-		plan(t, steps[:half], max(depth-1, 0)), plan(t, steps[half:], max(depth-1, 0)),
-	}}
+	return &workflow.Node{Type: kind, Nodes: []*workflow.Node{first, second}}
 }
 
 func definition(t *rapid.T) *workflow.Definition {

@@ -180,6 +180,10 @@ func (k *checker) reference(ref *expr.Ref, s site, where spot) {
 		}
 	case expr.Args:
 		k.pointer(ref, s)
+	case expr.Outcome:
+		if k.inCleanup(s, where) {
+			k.pointer(ref, s)
+		}
 	case expr.Run:
 		k.runFact(ref, s)
 	case expr.Secret:
@@ -335,6 +339,16 @@ func (k *checker) mapOf(name string, s site) *PlanNode {
 		m = enclosing(m, MapNode)
 	}
 	return m
+}
+
+// inCleanup checks that there is an outcome to read at the place.
+func (k *checker) inCleanup(s site, where spot) bool {
+	if s.node != nil && s.node.cleansFor() != nil {
+		return true
+	}
+	k.errorAt(where, ScopeReference, "there is no outcome here").
+		Expected = "outcome only in the cleanup of a finally or on_failure"
+	return false
 }
 
 // runFact checks that what a reference reads of the run exists at the place.

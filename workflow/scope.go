@@ -1,6 +1,11 @@
 package workflow
 
-import "github.com/culm-dev/culm/internal/schema"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/culm-dev/culm/internal/schema"
+)
 
 // when is at which moment of its node a template is evaluated.
 type when int
@@ -51,6 +56,8 @@ func visible(from site, to *PlanNode) verdict {
 		return verdict{code: SiblingReference}
 	case common.Type == ChoiceNode:
 		return verdict{code: BranchReference}
+	case common.Cleans() && other.Slot < own.Slot: // whatever it came to
+		return verdict{code: cmp.Or(scopeOnly(reachable(to, other)), MaybeMissing)}
 	case other.Slot > own.Slot:
 		return verdict{code: ForwardReference}
 	}
@@ -65,9 +72,18 @@ func reachable(n, top *PlanNode) Code {
 		switch {
 		case n.Parent.scopes():
 			return ScopeReference
-		case n.Parent.Type == ChoiceNode, n.Parent.Type == SequenceNode && skippable(n):
+		case n.Parent.Type == ChoiceNode, n.Parent.Type == SequenceNode && skippable(n),
+			n.Parent.Type == OnFailureNode && n.inCleanupOf(n.Parent):
 			code = MaybeMissing
 		}
+	}
+	return code
+}
+
+// scopeOnly is the code if it is that no place outside can refer to it, else "".
+func scopeOnly(code Code) Code {
+	if code == MaybeMissing {
+		return ""
 	}
 	return code
 }
@@ -91,11 +107,9 @@ func skips(n *PlanNode) bool {
 	case StepNode:
 		return n.Step != nil && n.Step.Def.Failure == SkipDependents
 	case ChoiceNode, RetryNode:
-		for _, child := range n.Children {
-			if skips(child) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(n.Children, skips)
+	case FinallyNode, OnFailureNode: // a cleanup skips nothing outside of it
+		return slices.ContainsFunc(n.Children[:min(1, len(n.Children))], skips)
 	}
 	return false
 }
@@ -104,7 +118,10 @@ func skips(n *PlanNode) bool {
 // sequence that top is a node of.
 func passesSkips(n, top *PlanNode) bool {
 	for ; n != top; n = n.Parent {
-		if n.Parent.Type != ChoiceNode && n.Parent.Type != RetryNode {
+		switch {
+		case n.Parent.Type == ChoiceNode, n.Parent.Type == RetryNode:
+		case n.Parent.Cleans() && !n.inCleanupOf(n.Parent):
+		default:
 			return false
 		}
 	}
@@ -184,9 +201,18 @@ func (k *checker) derive(n *PlanNode, inner bool) *schema.Schema {
 		return nil // could not be read
 	}
 	if n.Type == MapNode {
-		return schema.ArrayOf(k.out(n.Children[0], false))
+		return k.mapOut(n)
 	}
-	return k.out(n.Children[0], inner && n.Type == RetryNode)
+	return k.out(n.Children[0], inner && (n.Type == RetryNode || n.Cleans()))
+}
+
+// mapOut is an array of the body's outputs; where items may fail, or of failures.
+func (k *checker) mapOut(n *PlanNode) *schema.Schema {
+	item := k.out(n.Children[0], false)
+	if n.Def.Tolerate != nil && *n.Def.Tolerate > 0 {
+		item = schema.ErrorUnion(item)
+	}
+	return schema.ArrayOf(item)
 }
 
 func (k *checker) stepOut(n *PlanNode, inner bool) *schema.Schema {

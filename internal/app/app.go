@@ -54,6 +54,7 @@ func ceilings(set workflow.Budgets) *workflow.Budgets {
 	c.MaxRetries = cmp.Or(set.MaxRetries, c.MaxRetries)
 	c.MaxNestingDepth = cmp.Or(set.MaxNestingDepth, c.MaxNestingDepth)
 	c.WallTimeMS = cmp.Or(set.WallTimeMS, c.WallTimeMS)
+	c.CleanupMS = cmp.Or(set.CleanupMS, c.CleanupMS)
 	c.MaxTokens = cmp.Or(set.MaxTokens, c.MaxTokens)
 	c.MaxCostMicros = cmp.Or(set.MaxCostMicros, c.MaxCostMicros)
 	return c

@@ -51,7 +51,7 @@ func (in *invocation) again(v *run.View) []string {
 func (in *invocation) againFrom(v *run.View) []string {
 	spares := false
 	for _, st := range v.Steps {
-		spares = spares || st.Status == run.StatusStepSucceeded
+		spares = spares || st.Status == run.StatusStepSucceeded && !st.Cleanup
 	}
 	failed := failedLeaf(v)
 	if failed == nil || !spares {
@@ -62,9 +62,13 @@ func (in *invocation) againFrom(v *run.View) []string {
 }
 
 // failedLeaf is the step that failed last: not one that failed because of another
-// inside it.
+// inside it, and one of a cleanup only if nothing else failed.
 func failedLeaf(v *run.View) *run.SnapshotStep {
 	failed := failedSteps(v)
+	cleanup := func(st *run.SnapshotStep) bool { return st.Cleanup }
+	if others := slices.DeleteFunc(slices.Clone(failed), cleanup); len(others) > 0 {
+		failed = others
+	}
 	for _, st := range slices.Backward(failed) {
 		inside := func(other *run.SnapshotStep) bool { return strings.HasPrefix(other.ID, st.ID+"/") }
 		if !slices.ContainsFunc(failed, inside) {
@@ -77,7 +81,8 @@ func failedLeaf(v *run.View) *run.SnapshotStep {
 func (in *invocation) indented(words ...string) string { return "  " + in.command(words...) }
 
 func (in *invocation) adviceSuspended(v *run.View) []string {
-	doubts := inDoubt(v)
+	givenUp := func(st *run.SnapshotStep) bool { return st.Status == run.StatusStepCancelled }
+	doubts := slices.DeleteFunc(inDoubt(v), givenUp)
 	lines := adviceCopy(v)
 	for _, st := range doubts {
 		lines = append(lines, in.adviceDoubt(v, st)...)
@@ -94,6 +99,9 @@ func (in *invocation) adviceSuspended(v *run.View) []string {
 	}
 	if code := v.Actions["continue"]; code != nil && *code == culm.CodeDeadlinePassed {
 		return []string{"Its time is over. To grant more and go on:", in.indented("continue", short(v.RunID), "--extend", "10m")}
+	}
+	if v.CancelRequested != "" {
+		return []string{"It is being cancelled. To clean up what it began, and end it:", in.indented("continue", short(v.RunID))}
 	}
 	return []string{"To go on:", in.indented("continue", short(v.RunID))}
 }
@@ -176,10 +184,14 @@ func outcome(v *run.View) string {
 		if v.Suspension == nil {
 			return "suspended"
 		}
-		if v.Copy == "imported" {
-			return "suspended: it was imported"
+		words := "suspended: "
+		if v.CancelRequested != "" {
+			words = "suspended while it is being cancelled: "
 		}
-		return "suspended: " + suspensionWords(v.Suspension.Kind)
+		if v.Copy == "imported" {
+			return words + "it was imported"
+		}
+		return words + suspensionWords(v.Suspension.Kind)
 	case run.StatusCancelled:
 		if doubts := inDoubt(v); len(doubts) > 0 {
 			return "cancelled, with " + stepList(doubts) + " in doubt: it may have happened"

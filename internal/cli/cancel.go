@@ -7,6 +7,7 @@ import (
 
 	culm "github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/cli/term"
+	"github.com/culm-dev/culm/run"
 )
 
 type cancelOptions struct {
@@ -21,7 +22,9 @@ func (in *invocation) cancelCommand() *cobra.Command {
 		Short: "End a run for good, from any process",
 		Long: `Asks that a run be cancelled. That is on disk before this returns; a process that
 works on the run takes it within a moment, lets calls in flight end or gives them
-their grace, and ends the run. If nobody works on the run, it is ended at once.
+their grace, runs the cleanups of what was begun, and ends the run. If nobody works
+on the run, it is ended at once; where there is something to clean up, that is left
+to "culm continue", which then does only that.
 
 A run with a step in doubt is ended too; the step is named, and the exit status is
 4, since it may have happened.`,
@@ -66,7 +69,7 @@ func (in *invocation) acknowledgeCancel(r *culm.Receipt) error {
 	case r.View.Status.Terminal():
 		in.note("Run " + id + " is " + outcome(r.View) + ".")
 	case r.Continue:
-		in.note("Recorded. Nobody works on the run; this ends it as cancelled:", in.indented("continue", short(id)))
+		in.note("Recorded. What the run began is still to be cleaned up. To do that, and end it:", in.indented("continue", short(id)))
 	case r.Live:
 		in.note("Recorded. The process that works on the run ends it; to wait for that:", in.indented("wait", short(id)))
 	default:
@@ -76,6 +79,15 @@ func (in *invocation) acknowledgeCancel(r *culm.Receipt) error {
 		in.note("Step " + term.Clean(step) + " is in doubt: it may have happened.")
 	}
 	return exitOfCancel(r)
+}
+
+// noteOwedCleanup says of a run that was cancelled by restarting it that it is still to
+// be cleaned up after.
+func (in *invocation) noteOwedCleanup(v *run.View) {
+	if v.Status != run.StatusSuspended || v.CancelRequested == "" {
+		return
+	}
+	in.note("What run "+v.RunID+" began is still to be cleaned up. To do that, and end it:", in.indented("continue", short(v.RunID)))
 }
 
 // exitOfCancel is the exit status: a run that ended in doubt is to be noticed.

@@ -91,5 +91,8 @@ func (in *invocation) runRestart(ctx context.Context, opts restartOptions) (err 
 		}
 		return f
 	}
+	if old, err := o.Progress(ctx, id, culm.ProgressOptions{Session: culm.AnySession}); err == nil {
+		in.noteOwedCleanup(old)
+	}
 	return o.own(ctx, v, follower{display: in.display(o.program(ctx, v.RunID)), owned: true})
 }

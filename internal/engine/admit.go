@@ -74,7 +74,7 @@ func (l *loaded) goOnRefusal(ctx context.Context, o ContinueOptions) (*Error, er
 	if r, err := l.outputsValid(ctx); r != nil || err != nil {
 		return r, err
 	}
-	if l.st.CancelRequested != "" {
+	if l.st.CancelRequested != "" && !l.m.Cleaning() {
 		return nil, nil // such a run can only be cancelled, and nothing more is asked of it
 	}
 	return l.workRefusal(o)
@@ -122,12 +122,12 @@ func (l *loaded) workRefusal(o ContinueOptions) (*Error, error) {
 		return r, err
 	}
 	now := l.e.now()
-	if l.st.Expired == nil && o.Extend <= 0 && !now.Before(l.st.Deadline(now)) {
+	if !l.st.Doomed() && o.Extend <= 0 && !now.Before(l.st.Deadline(now)) {
 		return refuse(CodeDeadlinePassed, "run %s had %s of wall time, which passed at %s", l.st.RunID,
 			time.Duration(l.st.Budget.WallTimeMS)*time.Millisecond, l.st.Deadline(now).Format(time.RFC3339)).
 			hint("grant time: culm continue %s --extend 10m", l.st.RunID), nil
 	}
-	if l.st.Usage.Steps >= l.st.Budget.MaxSteps && l.wantsStart(now) {
+	if l.lacksSteps(now) {
 		return refuse(CodeBudgetExhausted, "run %s has entered %d steps, and max_steps is %d", l.st.RunID, l.st.Usage.Steps, l.st.Budget.MaxSteps).
 			hint("start it anew with a larger budget"), nil
 	}
@@ -144,15 +144,18 @@ func (l *loaded) authority(o ContinueOptions) run.Authority {
 	return policy.Merge(policy.Merge(l.st.Authority, l.e.cfg.Authority), o.Authority)
 }
 
-func (l *loaded) wantsStart(now time.Time) bool {
-	return slices.ContainsFunc(l.m.Next(now, 1), func(a kernel.Action) bool { return a.Do == kernel.Start })
+// lacksSteps reports whether a step is next for which the budget has none left.
+func (l *loaded) lacksSteps(now time.Time) bool {
+	return slices.ContainsFunc(l.m.Next(now, 1), func(a kernel.Action) bool {
+		return a.Do == kernel.Start && l.st.Usage.Steps+a.Keep >= l.st.Budget.MaxSteps
+	})
 }
 
 // doubtRefusal lists the steps in doubt that nobody let be entered again.
 func (l *loaded) doubtRefusal(o ContinueOptions) *Error {
 	var open []string
 	for _, st := range l.st.OpenSteps() {
-		if st.InDoubt && !l.mayRerun(st, o) {
+		if st.InDoubt && !l.m.GivesUp(st.ID) && !l.mayRerun(st, o) {
 			open = append(open, st.ID)
 		}
 	}
@@ -225,7 +228,7 @@ func (l *loaded) step(instance string) *workflow.StepInfo {
 // runningRefusal: what is entered again must not still be at work.
 func (l *loaded) runningRefusal() (*Error, error) {
 	for _, st := range l.st.OpenSteps() {
-		if !st.InDoubt {
+		if !st.InDoubt || l.m.GivesUp(st.ID) {
 			continue
 		}
 		running, err := l.e.stillRunning(l.st.RunID, st.ID)

@@ -18,7 +18,9 @@ type CancelOptions struct {
 
 // Cancel asks, durably, for the run to be cancelled. A living owner acts on it;
 // without one the caller cancels the run, with calls that a dead owner left
-// behind in doubt, and named in the receipt. Cancelling again changes nothing.
+// behind in doubt, and named in the receipt. If something that the run began is
+// still to be cleaned up, that is left to who continues the run, and the receipt
+// says so. Cancelling again changes nothing.
 func (e *Engine) Cancel(ctx context.Context, runID string, opts CancelOptions) (*Receipt, error) {
 	l, err := e.loadForAction(ctx, runID, opts.Session)
 	if err != nil {
@@ -78,11 +80,11 @@ func (o *owner) cancelAlone(ctx context.Context, m message) error {
 	return o.commit(ctx)
 }
 
-// doubts are the steps in doubt, sorted.
-func doubts(v *run.View) []string {
+// givenUp are the steps that were cancelled in doubt, sorted.
+func givenUp(v *run.View) []string {
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(v.Steps)) {
-		if v.Steps[id].InDoubt {
+		if st := v.Steps[id]; st.InDoubt && st.Status == run.StatusStepCancelled {
 			ids = append(ids, id)
 		}
 	}

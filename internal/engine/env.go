@@ -28,6 +28,7 @@ func (e *env) Args() (any, error) { return e.vals.load(e.ctx, e.view.Args()) }
 func (e *env) Step(name string) (any, bool, error)     { return e.value(e.view.Step(name)) }
 func (e *env) Previous(name string) (any, bool, error) { return e.value(e.view.Previous(name)) }
 func (e *env) Item(name string) (any, bool, error)     { return e.value(e.view.Item(name)) }
+func (e *env) Outcome() (any, bool, error)             { return e.value(e.view.Outcome()) }
 
 func (e *env) value(v kernel.Val, ok bool) (any, bool, error) {
 	if !ok {

@@ -176,10 +176,17 @@ func (o *owner) pendingOutcomes() bool {
 	return len(o.outcomes) > 0
 }
 
-// expire decides, durably, that the run's wall time is over.
+// expire decides, durably, that the run's wall time is over; and then, that the time
+// is over too which its cleanups had.
 func (o *owner) expire() error {
 	st := o.m.State()
 	now := o.e.now()
+	if due := o.cleanupDeadline(); !due.IsZero() && !now.Before(due) {
+		return o.emit("", &run.Decided{Node: run.CleanupTimeNode, Failure: &run.Failure{
+			Code:    run.BudgetExceeded,
+			Message: fmt.Sprintf("the time of %s for cleanups is over", time.Duration(st.Budget.CleanupMS)*time.Millisecond),
+		}})
+	}
 	if st.Expired != nil || st.CancelRequested != "" || now.Before(st.Deadline(now)) {
 		return nil
 	}
@@ -187,6 +194,14 @@ func (o *owner) expire() error {
 		Code:    run.BudgetExceeded,
 		Message: fmt.Sprintf("the run's wall time of %s is over", time.Duration(st.Budget.WallTimeMS)*time.Millisecond),
 	}})
+}
+
+// cleanupDeadline is when the time of the cleanups that go on is over; zero for never.
+func (o *owner) cleanupDeadline() time.Time {
+	if !o.m.Cleaning() {
+		return time.Time{}
+	}
+	return o.m.State().CleanupDeadline()
 }
 
 // abortCalls asks calls to return whose scope was cancelled, or all of them if
@@ -297,6 +312,7 @@ func (o *owner) nextDue(now time.Time) time.Time {
 	if st := o.m.State(); st.Expired == nil && st.CancelRequested == "" {
 		earlier(st.Expiry(now))
 	}
+	earlier(o.cleanupDeadline())
 	for _, c := range o.calls {
 		earlier(c.giveUpAt(o.e.cfg.Grace))
 	}

@@ -176,6 +176,9 @@ func (e *Engine) withinCeilings(b run.Budget) *Error {
 		MaxConcurrency: &b.MaxConcurrency, MaxAgents: &b.MaxAgents, MaxSteps: &b.MaxSteps, MaxRetries: &b.MaxRetries,
 		MaxNestingDepth: &b.MaxNestingDepth, WallTimeMS: &b.WallTimeMS, MaxTokens: b.MaxTokens, MaxCostMicros: b.MaxCostMicros,
 	}
+	if b.CleanupMS > 0 { // a run that was started before there was any has none
+		asked.CleanupMS = &b.CleanupMS
+	}
 	if _, err := workflow.Effective(asked, e.cfg.Ceilings, nil); err != nil {
 		return &Error{Code: CodeCeilingExceeded, Message: fmt.Sprintf("the run's budget is above today's ceilings: %v", err), cause: err,
 			Hint: "raise ceilings in culm.yaml"}

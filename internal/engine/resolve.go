@@ -30,7 +30,7 @@ type Receipt struct {
 	// Live: a living owner was told and acts on it.
 	Live bool
 	// Continue: nobody works on the run, and it has not ended: someone must
-	// continue it.
+	// continue it. Of a run that was cancelled: to clean up after it.
 	Continue bool
 	// InDoubt are the steps that the run was cancelled with although their
 	// outcome is unknown.
@@ -182,8 +182,8 @@ func (e *Engine) receipt(ctx context.Context, runID string, live bool) (*Receipt
 		return nil, err
 	}
 	rc := &Receipt{View: view, Live: live, Continue: !live && !view.Status.Terminal()}
-	if view.Status == run.StatusCancelled {
-		rc.InDoubt = doubts(view)
+	if view.CancelRequested != "" {
+		rc.InDoubt = givenUp(view)
 	}
 	return rc, nil
 }

@@ -26,8 +26,10 @@ type RestartOptions struct {
 }
 
 // Restart starts a new run of the same pinned bundle and arguments, with a fresh
-// budget. A suspended old run is cancelled in the same commit. What the new run
-// takes over is copied in that commit too, so that it never depends on the old one.
+// budget. A suspended old run is cancelled in the same commit; if something that
+// it began is still to be cleaned up, it stays suspended, and continuing it does
+// only that. What the new run takes over is copied in that commit too, so that it
+// never depends on the old one.
 func (e *Engine) Restart(ctx context.Context, runID string, opts RestartOptions) (*run.View, error) {
 	if r := e.closedRefusal(); r != nil {
 		return nil, r

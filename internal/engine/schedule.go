@@ -136,7 +136,7 @@ func (o *owner) do(ctx context.Context, a kernel.Action) (ended bool, err error)
 		}
 		return false, o.emit(a.StepID, &run.StepResolved{Verdict: run.VerdictRerun, By: by})
 	case kernel.Expire:
-		return false, o.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: kernel.TimedOut(a.Step)})
+		return false, o.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: kernel.TimedOut(a.Step), Cleanup: a.Cleanup})
 	case kernel.Resume:
 		return false, o.emit(a.StepID, &run.StepResumed{})
 	case kernel.Cancel:
@@ -153,25 +153,9 @@ func (o *owner) do(ctx context.Context, a kernel.Action) (ended bool, err error)
 	return false, fmt.Errorf("do action %d: unknown", a.Do)
 }
 
-// reserve takes a retry round from the budget.
-func (o *owner) reserve(a kernel.Action) error {
-	st := o.state()
-	if st.Usage.Retries >= st.Budget.MaxRetries {
-		return o.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: overBudget("max_retries", st.Budget.MaxRetries)})
-	}
-	return o.emit("", &run.RetryReserved{
-		Node: a.Node, Scope: a.Scope, Round: a.Round,
-		Due: o.e.now().Add(a.Delay), Reservation: run.Amounts{"retries": 1},
-	})
-}
-
-func overBudget(field string, limit int64) *run.Failure {
-	return &run.Failure{Code: run.BudgetExceeded, Message: fmt.Sprintf("the budget of %s %d is used up", field, limit)}
-}
-
 // decide evaluates a choice's condition, a map's source or a repeat's until.
 func (o *owner) decide(ctx context.Context, a kernel.Action) error {
-	d := &run.Decided{Node: a.Node, Scope: a.Scope}
+	d := &run.Decided{Node: a.Node, Scope: a.Scope, Cleanup: a.Cleanup}
 	v, fl, err := o.eval(a.Expr, o.env(ctx, a.View, "", 0))
 	if err != nil {
 		return err
@@ -203,7 +187,7 @@ func (o *owner) checkDecision(a kernel.Action, v any, d *run.Decided) *run.Failu
 		return &run.Failure{Code: run.InvalidInput, Message: fmt.Sprintf("%s: expected an array to map over, got %s", a.Node, kindOf(v))}
 	}
 	st := o.state()
-	need, left := int64(len(items))*int64(a.Plan.Children[0].Leaves), st.Budget.MaxSteps-st.Usage.Steps
+	need, left := int64(len(items))*int64(a.Plan.Children[0].Leaves), st.Budget.MaxSteps-st.Usage.Steps-a.Keep
 	if need > left {
 		return &run.Failure{Code: run.BudgetExceeded, Message: fmt.Sprintf(
 			"%s: %d items need up to %d steps, and %d of max_steps %d are left", a.Node, len(items), need, left, st.Budget.MaxSteps)}
@@ -253,15 +237,15 @@ func (o *owner) start(ctx context.Context, a kernel.Action) (ended bool, err err
 		return false, err
 	}
 	if fl != nil {
-		return true, o.emit(a.StepID, &run.StepFailed{Failure: *fl})
+		return true, o.emit(a.StepID, &run.StepFailed{Failure: *fl, Cleanup: a.Cleanup})
 	}
 	return false, nil
 }
 
 func (o *owner) enter(ctx context.Context, a kernel.Action, attempt int) (*run.Failure, error) {
 	st := o.state()
-	if st.Usage.Steps >= st.Budget.MaxSteps {
-		return overBudget("max_steps", st.Budget.MaxSteps), nil
+	if st.Usage.Steps+a.Keep >= st.Budget.MaxSteps {
+		return overSteps(st, a.Keep), nil
 	}
 	env := o.env(ctx, a.View, a.StepID, attempt)
 	switch a.Step.Def.Type {
@@ -302,7 +286,7 @@ func (o *owner) enterTool(a kernel.Action, env *env) (*run.Failure, error) {
 	}
 	err = o.emit(a.StepID, &run.StepStarted{
 		Attempt: env.attempt, InputHash: canon.Hash(args), Effect: string(effect),
-		Reservation: run.Amounts{"steps": 1},
+		Reservation: run.Amounts{"steps": 1}, Cleanup: a.Cleanup,
 	})
 	if err != nil {
 		return nil, err
@@ -366,7 +350,7 @@ func (o *owner) enterWorkflow(a kernel.Action, env *env) (*run.Failure, error) {
 		return &run.Failure{Code: run.InvalidInput, Message: fmt.Sprintf("arguments of workflow %s: %v", nested.Ref, err)}, nil
 	}
 	body := &run.StepStarted{
-		Attempt: env.attempt, InputHash: canon.Hash(raw), Reservation: run.Amounts{"steps": 1},
+		Attempt: env.attempt, InputHash: canon.Hash(raw), Reservation: run.Amounts{"steps": 1}, Cleanup: a.Cleanup,
 		Workflow: &run.DefinitionRef{ID: nested.Def.ID, Revision: nested.Def.Revision},
 	}
 	if body.ChildRunID, err = o.childRunID(a.StepID); err != nil {

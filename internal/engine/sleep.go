@@ -36,6 +36,7 @@ func (o *owner) enterSleep(a kernel.Action, env *env) (*run.Failure, error) {
 	}
 	err = o.emit(a.StepID, &run.StepStarted{
 		Attempt: env.attempt, InputHash: canon.Hash(raw), Reservation: run.Amounts{"steps": 1},
+		Cleanup: a.Cleanup,
 	})
 	if err != nil {
 		return nil, err

@@ -150,6 +150,16 @@ func (vs *values) load(ctx context.Context, v kernel.Val) (any, error) {
 			items[i] = item
 		}
 		return items, nil
+	case kernel.OutcomeValue:
+		ended := map[string]any{"status": v.Outcome}
+		if v.Failure != nil {
+			ended["failure"] = v.Failure
+		}
+		raw, err := canon.Marshal(ended)
+		if err != nil {
+			return nil, err
+		}
+		return canon.Decode(raw)
 	case kernel.FailureValue:
 		raw, err := canon.Marshal(map[string]any{"error": v.Failure})
 		if err != nil {

@@ -25,6 +25,7 @@ type program struct {
 	result *schema.Schema
 
 	args, facts  *shape
+	outcome      *shape
 	steps, items map[string]*shape
 }
 
@@ -67,7 +68,7 @@ type checker struct {
 	env      *cel.Env
 	provider *provider
 
-	args, steps, items, facts *shape
+	args, steps, items, facts, outcome *shape
 }
 
 func newChecker(known CELTypes, used map[useKey]bool) (*checker, error) {
@@ -77,13 +78,17 @@ func newChecker(known CELTypes, used map[useKey]bool) (*checker, error) {
 	}
 	b := newShapes()
 	c := &checker{
-		args:  dynamic(),
-		steps: b.namespace(stepsVar, known.Steps, func(name string) bool { return used[useKey{Step, name}] }),
-		items: b.namespace(itemVar, known.Items, func(name string) bool { return used[useKey{Item, name}] }),
-		facts: b.namespace(runVar, factTypes(), func(string) bool { return true }),
+		args:    dynamic(),
+		outcome: dynamic(),
+		steps:   b.namespace(stepsVar, known.Steps, func(name string) bool { return used[useKey{Step, name}] }),
+		items:   b.namespace(itemVar, known.Items, func(name string) bool { return used[useKey{Item, name}] }),
+		facts:   b.namespace(runVar, factTypes(), func(string) bool { return true }),
 	}
 	if used[useKey{kind: Args}] {
 		c.args = b.of(known.Args, argsVar)
+	}
+	if used[useKey{kind: Outcome}] {
+		c.outcome = b.of(schema.Outcome(), outcomeVar)
 	}
 	c.provider = &provider{Provider: base.CELTypeProvider(), objects: b.objects, missed: map[string]string{}}
 	options := []cel.EnvOption{
@@ -92,6 +97,7 @@ func newChecker(known CELTypes, used map[useKey]bool) (*checker, error) {
 		cel.Variable(stepsVar, c.steps.celType),
 		cel.Variable(itemVar, c.items.celType),
 		cel.Variable(runVar, c.facts.celType),
+		cel.Variable(outcomeVar, c.outcome.celType),
 	}
 	c.env, err = base.Extend(append(options, mapFunctions(b.objects)...)...)
 	if err != nil {
@@ -154,10 +160,11 @@ func (c *checker) compile(source string) (*program, []Problem) {
 			l := info.GetStartLocation(id)
 			return l.Line(), l.Column() + 1
 		},
-		result: c.resultOf(checked.OutputType()),
-		args:   c.args,
-		facts:  c.facts,
-		steps:  c.steps.fields,
-		items:  c.items.fields,
+		result:  c.resultOf(checked.OutputType()),
+		args:    c.args,
+		facts:   c.facts,
+		outcome: c.outcome,
+		steps:   c.steps.fields,
+		items:   c.items.fields,
 	}, nil
 }

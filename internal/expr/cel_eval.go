@@ -75,6 +75,8 @@ func (a *activation) ResolveName(name string) (any, bool) {
 		return a.read(useKey{kind: Args}, a.program.args)
 	case runVar:
 		return a.read(useKey{kind: Run}, a.program.facts)
+	case outcomeVar:
+		return a.read(useKey{kind: Outcome}, a.program.outcome)
 	case stepsVar:
 		return newMembers(func(name string) (ref.Val, bool) {
 			return a.read(useKey{Step, name}, a.program.steps[name])

@@ -45,7 +45,7 @@ func (c *checker) reword(message string) (reworded, hint string) {
 }
 
 func (c *checker) undeclared(name string) string {
-	names := []string{argsVar, stepsVar, itemVar, runVar}
+	names := []string{argsVar, stepsVar, itemVar, outcomeVar, runVar}
 	for _, function := range sortedNames(c.env.Functions()) {
 		if isNameByte(function[0]) && function[0] != '_' { // else an operator or internal
 			names = append(names, function)

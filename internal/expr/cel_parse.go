@@ -17,6 +17,8 @@ const (
 	stepsVar = "steps"
 	itemVar  = "item"
 	runVar   = "run"
+
+	outcomeVar = "outcome"
 )
 
 // expression parses a CEL expression to find what it uses. The parsed form is
@@ -160,6 +162,8 @@ func (u *users) ident(e ast.Expr) {
 		u.use(Ref{Kind: Args}, e)
 	case runVar:
 		u.use(Ref{Kind: Run}, e)
+	case outcomeVar:
+		u.use(Ref{Kind: Outcome}, e)
 	case stepsVar, itemVar:
 		offset, length := u.span(e)
 		u.problems = append(u.problems, Problem{

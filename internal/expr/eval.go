@@ -97,6 +97,8 @@ func (r *Ref) source(env Env) (v any, ok bool, err error) {
 		return env.Previous(r.Name)
 	case Item:
 		return env.Item(r.Name)
+	case Outcome:
+		return env.Outcome()
 	case Run:
 		facts, err := env.Run()
 		return facts, true, err
@@ -111,6 +113,8 @@ func (r *Ref) subject() string {
 		return "args"
 	case Run:
 		return "run"
+	case Outcome:
+		return "outcome"
 	case Previous:
 		return fmt.Sprintf("step %q of the previous round", r.Name)
 	case Item:

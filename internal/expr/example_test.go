@@ -19,6 +19,7 @@ func (review) Step(name string) (any, bool, error) {
 }
 func (review) Previous(string) (any, bool, error) { return nil, false, nil }
 func (review) Item(string) (any, bool, error)     { return nil, false, nil }
+func (review) Outcome() (any, bool, error)        { return nil, false, nil }
 func (review) Run() (map[string]any, error)       { return nil, nil }
 
 func ExampleParseTemplate() {

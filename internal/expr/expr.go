@@ -6,8 +6,8 @@
 //
 // # Expressions
 //
-// A CEL expression reads args, steps.<name>, item.<name> and run.<fact>; a name
-// that is no identifier is written steps["my-step"]. [Template.CheckCEL] types
+// A CEL expression reads args, steps.<name>, item.<name>, outcome and run.<fact>; a
+// name that is no identifier is written steps["my-step"]. [Template.CheckCEL] types
 // these from their schemas: a misspelt property of a closed object, or text added
 // to a number, is a compile-time problem. What no schema describes is dynamic.
 //
@@ -32,6 +32,7 @@ const (
 	Step     Kind = "step"     // an earlier step's or node's output
 	Previous Kind = "previous" // the same, in the preceding round of a repeat
 	Item     Kind = "item"     // the current item of an enclosing map
+	Outcome  Kind = "outcome"  // how the node ended that a cleanup is for
 	Run      Kind = "run"      // facts about the run and step itself
 	Literal  Kind = "literal"  // a value that may look like a reference
 	Text     Kind = "text"     // parts joined to one string
@@ -56,7 +57,7 @@ type Ref struct {
 	// Source is the CEL expression's text.
 	Source string
 	// Uses are the references that a CEL expression makes, by their place in it:
-	// Kind Args, Step, Item or Run, with Name; Pointer is "". Each is listed once,
+	// Kind Args, Step, Item, Outcome or Run, with Name; Pointer is "". Each is listed once,
 	// with the place of its first use.
 	Uses []Ref
 	// At is the place of this reference in the template document (RFC 6901).
@@ -78,6 +79,8 @@ type Env interface {
 	Step(name string) (v any, ok bool, err error)
 	Previous(name string) (v any, ok bool, err error)
 	Item(name string) (v any, ok bool, err error)
+	// Outcome gives {"status": .., "failure": ..} in a cleanup.
+	Outcome() (v any, ok bool, err error)
 	// Run gives run_id, root_run_id, created_at, step_id, attempt, idempotency_key.
 	Run() (v map[string]any, err error)
 }

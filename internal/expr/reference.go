@@ -27,6 +27,8 @@ func formOf(object map[string]any) *form {
 		return &form{Previous, []string{"step"}, []string{"pointer", "default"}}
 	case string(Item):
 		return &form{Item, []string{"name"}, []string{"pointer", "default"}}
+	case string(Outcome):
+		return &form{Outcome, nil, []string{"pointer", "default"}}
 	case string(Run):
 		return &form{Run, nil, []string{"pointer"}}
 	case string(Literal):

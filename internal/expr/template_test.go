@@ -46,6 +46,7 @@ type world struct {
 	t                      testing.TB
 	args                   string
 	steps, previous, items map[string]string
+	outcome                map[string]string // under "", if there is one
 	fail                   error
 	asked                  []string
 }
@@ -71,6 +72,9 @@ func (w *world) Previous(name string) (any, bool, error) {
 	return w.find("previous", w.previous, name)
 }
 func (w *world) Item(name string) (any, bool, error) { return w.find("item", w.items, name) }
+func (w *world) Outcome() (any, bool, error) {
+	return w.find("outcome", w.outcome, "")
+}
 func (w *world) Run() (map[string]any, error) {
 	w.asked = append(w.asked, "run")
 	return map[string]any{

@@ -15,20 +15,38 @@ func (m *Machine) allows(ev run.Event) error {
 		return fmt.Errorf("apply %s event %d: the plan has no step %s", ev.Body.EventType(), ev.Sequence, ev.StepID)
 	}
 	f := m.leaves[ev.StepID]
+	switch b := ev.Body.(type) {
+	case *run.Decided:
+		f = m.nodes[run.NodeKey(b.Scope, b.Node)]
+		return f.mustBeCleanup(b.Cleanup, ev)
+	case *run.RetryReserved:
+		f = m.nodes[run.NodeKey(b.Scope, b.Node)]
+		return f.mustBeCleanup(b.Cleanup, ev)
+	}
 	if f == nil || f.expects(ev, m.st.Steps[f.id]) {
 		return nil
 	}
 	return fmt.Errorf("apply %s event %d: the plan does not expect it of step %s now", ev.Body.EventType(), ev.Sequence, f.id)
 }
 
+// mustBeCleanup refuses an event that says of a node that it is part of a cleanup, or
+// is not, if the plan says otherwise. A node that nothing is expected of is refused
+// elsewhere.
+func (f *frame) mustBeCleanup(cleanup bool, ev run.Event) error {
+	if f == nil || cleanup == (f.cleans != nil) {
+		return nil
+	}
+	return fmt.Errorf("apply %s event %d: part of a cleanup: %v, and in the plan: %v", ev.Body.EventType(), ev.Sequence, cleanup, !cleanup)
+}
+
 func (f *frame) expects(ev run.Event, rec *run.Step) bool {
-	switch ev.Body.(type) {
+	switch b := ev.Body.(type) {
 	case *run.StepStarted:
-		return f.wants(wantStart, ev)
+		return f.wants(wantStart, ev) && b.Cleanup == (f.cleans != nil)
 	case *run.StepResumed:
 		return f.wants(wantResume, ev)
 	case *run.StepCancelled:
-		return f.dying
+		return f.dying || f.want == wantCancel || f.want == wantFinish && f.inner != nil && f.inner.kind == resCancelled
 	case *run.StepSkipped:
 		return false
 	case *run.StepCompleted, *run.StepFailed:

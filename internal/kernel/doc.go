@@ -31,14 +31,20 @@
 //     skipped; without an else the output is null.
 //   - map: the items are decided once; the body runs for each, at most
 //     concurrency at a time; outputs in item order. Failures do not cancel other
-//     items; the node then fails with all of them, named item[i], and the code of
-//     the first.
+//     items; if more fail than are tolerated, the node fails with all of them, named
+//     item[i], and the code of the first; else {"error": failure} is their output.
 //   - retry: if its node failed and every leaf in it that did not succeed failed
 //     retryably, was cancelled or was never entered, a round is reserved, and the
 //     leaves that did not succeed are entered again once it is due. After
 //     max_attempts the failure is retry_exhausted; without budget budget_exceeded.
 //   - repeat: body, then until is decided; true ends it with the body's output,
 //     false enters the next round; after max rounds it fails repeat_exhausted.
+//   - finally, on_failure: the node; and once all of it has ended, the cleanup: of
+//     on_failure unless the node succeeded, of neither if nothing in the node was
+//     entered. The node's output, and its failure; a cleanup that fails is named
+//     beside it, or fails a node that succeeded. In a cleanup, what the journal
+//     says counts only if it came after the node's end: a retry around makes the
+//     cleanup of the next round a new one.
 //   - workflow steps: their inner plan is walked under "<instance>/".
 //
 // # Cancellation and doubt
@@ -47,4 +53,9 @@
 // stop, waits end at once, and the scope is done only when all its leaves have
 // ended. A leaf in doubt has not ended: nothing above it ends before someone
 // decided, except when cancelling the run itself was asked for.
+//
+// What cancels a scope does not cancel the cleanups in it: they go on, or begin, as
+// their nodes end, also in a run that can only end, until the time is over that those
+// have. A cancel of the run gives up the doubts that it finds; one that comes up in a
+// cleanup after that waits for a verdict.
 package kernel

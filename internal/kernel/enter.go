@@ -10,8 +10,11 @@ import (
 func (m *Machine) enter(parent *frame, slot int, node *workflow.PlanNode, sc *scope) *frame {
 	f := &frame{node: node, scope: sc, parent: parent, slot: slot}
 	if parent != nil {
-		f.reopen, f.due, f.dying = parent.reopen, parent.due, parent.dying
+		f.reopen, f.due, f.dying, f.cleans = parent.reopen, parent.due, parent.dying, parent.cleans
 		parent.adopt(f)
+		if parent.node.Cleans() && slot == cleanupSlot {
+			m.beginCleanup(f)
+		}
 	}
 	switch node.Type {
 	case workflow.StepNode:
@@ -28,6 +31,8 @@ func (m *Machine) enter(parent *frame, slot int, node *workflow.PlanNode, sc *sc
 		m.enterRetry(f)
 	case workflow.RepeatNode:
 		m.nextRound(f)
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		m.enterCleans(f)
 	}
 	return f
 }
@@ -46,11 +51,11 @@ func (m *Machine) finish(f *frame, r result) {
 		return
 	}
 	f.done = true
-	if m.ended != nil {
-		m.ended[f.key()] = r
-	}
 	m.unwant(f)
 	delete(m.aborts, f)
+	delete(m.cleaning, f)
+	m.take(f, f.node.Leaves-f.took)
+	m.kept -= f.kept
 	if m.nodes[f.awaits] == f {
 		delete(m.nodes, f.awaits)
 	}
@@ -60,6 +65,14 @@ func (m *Machine) finish(f *frame, r result) {
 	case f.node.ID != "" && r.kind == resOK:
 		f.scope.set(f.node.ID, r.val)
 	}
+	r.touched = max(r.touched, f.touched)
+	r.also = ""
+	if r.kind != resOK && !f.isLeaf() {
+		r.also = f.also(nobody)
+	}
+	if m.ended != nil {
+		m.ended[f.key()] = r
+	}
 	p := f.parent
 	if p == nil {
 		m.result = &r
@@ -67,6 +80,10 @@ func (m *Machine) finish(f *frame, r result) {
 	}
 	p.kids[f.slot] = nil
 	p.live--
+	p.touched = max(p.touched, r.touched)
+	if r.also != "" {
+		p.tellAside(f.slot, r.also)
+	}
 	m.childDone(p, f, r)
 }
 
@@ -109,6 +126,12 @@ func (m *Machine) childDone(p, child *frame, r result) {
 		m.retryDone(p, r)
 	case workflow.RepeatNode:
 		m.roundDone(p, r)
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		if child.slot == nodeSlot {
+			m.clean(p, r)
+		} else {
+			m.cleaned(p, r)
+		}
 	}
 }
 
@@ -122,7 +145,9 @@ func (m *Machine) wake(f *frame) {
 	case workflow.RepeatNode:
 		m.roundDecided(f)
 	case workflow.RetryNode:
-		m.enterRetry(f)
+		if !m.noRound(f) {
+			m.enterRetry(f)
+		}
 	}
 }
 
@@ -131,16 +156,17 @@ func (m *Machine) wake(f *frame) {
 func (m *Machine) decision(f *frame, sc *scope) (run.Decision, bool) {
 	key := run.NodeKey(sc.name(), f.node.Path)
 	d, ok := m.st.Decisions[key]
-	if ok {
+	if ok && !f.stale(d.Seq) {
+		f.touched = max(f.touched, d.Seq)
 		return d, true
 	}
 	if f.dying {
 		m.finish(f, result{kind: resCancelled, hard: f.hard})
-		return d, false
+		return run.Decision{}, false
 	}
 	m.await(f, key)
 	m.request(f, wantDecide)
-	return d, false
+	return run.Decision{}, false
 }
 
 // await routes the next event of that node to the frame.

@@ -29,6 +29,17 @@ type frame struct {
 	dying  bool   // its scope was cancelled
 	done   bool
 
+	// cleans is the finally or on_failure in whose cleanup the frame is: the nearest
+	// one, also around the workflow step that it is nested in; nil outside of cleanups.
+	cleans *frame
+	// touched is the latest event that says what became of something in the frame; 0
+	// if nothing in it was entered.
+	touched uint64
+	ended   *result // finally, on_failure: how its node ended, once it did
+	kept    int     // finally, on_failure: steps kept free for its cleanup
+	took    int     // in a cleanup: how many of them are no longer needed for the frame
+	asides  []aside // what its children tell beside a failure
+
 	id string // instance id, of a leaf
 
 	kids []*frame // live children by slot; nil where there is none
@@ -73,6 +84,10 @@ type result struct {
 	// skipRest: the nearest sequence skips what follows.
 	skipRest bool
 	hard     bool
+	touched  uint64 // see frame
+	// also tells failures of cleanups in what was cancelled, to be named beside the
+	// failure for which it was.
+	also string
 }
 
 // want is what a frame waits to have done by the engine.

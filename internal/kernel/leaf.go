@@ -16,8 +16,12 @@ func (m *Machine) syncLeaf(f *frame) {
 	rec := m.st.Steps[f.id]
 	m.unwant(f)
 	delete(m.aborts, f)
+	fresh := rec == nil || m.reopened(f, rec)
+	if !fresh && !rec.Status.Ended() && f.took == 0 {
+		m.take(f, 1)
+	}
 	switch {
-	case rec == nil || m.reopened(f, rec):
+	case fresh:
 		m.syncFresh(f)
 	case rec.InDoubt && !rec.Status.Ended():
 		m.syncDoubt(f, rec)
@@ -31,8 +35,12 @@ func (m *Machine) syncLeaf(f *frame) {
 }
 
 // reopened reports whether the recorded end came before the latest retry round
-// around the leaf, so that it does not count any more.
+// around the leaf, so that it does not count any more. In a cleanup, successes of an
+// earlier round do not count either.
 func (m *Machine) reopened(f *frame, rec *run.Step) bool {
+	if rec.Status.Ended() && f.stale(rec.LastSeq) {
+		return true
+	}
 	return rec.Status.Ended() && rec.Status != run.StatusStepSucceeded && rec.LastSeq < f.reopen
 }
 
@@ -50,7 +58,7 @@ func (m *Machine) syncFresh(f *frame) {
 
 func (m *Machine) syncDoubt(f *frame, rec *run.Step) {
 	switch {
-	case m.st.CancelRequested != "":
+	case m.givesUp(f, rec):
 		m.request(f, wantCancel)
 	case m.mayRerun(f, rec):
 		m.request(f, wantRerun)
@@ -172,6 +180,9 @@ func earlier(a, b time.Time) time.Time {
 
 // leafResult is what a leaf's recorded end means to its parent.
 func (m *Machine) leafResult(f *frame, rec *run.Step) result {
+	if rec.Status != run.StatusStepSkipped {
+		f.touched = max(f.touched, rec.LastSeq)
+	}
 	switch rec.Status {
 	case run.StatusStepSucceeded:
 		return result{val: Val{Kind: Stored, Value: rec.Output}}
@@ -184,19 +195,20 @@ func (m *Machine) leafResult(f *frame, rec *run.Step) result {
 			return r // the policy waits until the retry gave up
 		}
 		return policy(f.node.Step.Def.Failure, r)
-	default:
-		return result{kind: resCancelled}
+	default: // what was given up in doubt is not entered again, ever
+		return result{kind: resCancelled, hard: rec.InDoubt}
 	}
 }
 
-// cancel cancels a scope: the frame and all that lives in it.
+// cancel cancels a scope: the frame and all that lives in it, but for cleanups,
+// which go on, or begin now.
 func (m *Machine) cancel(f *frame) {
 	if f.done {
 		return
 	}
 	f.dying = true
 	for _, kid := range slices.Clone(f.kids) {
-		if kid != nil {
+		if kid != nil && kid.cleans != f {
 			m.cancel(kid)
 		}
 	}
@@ -209,14 +221,20 @@ func (m *Machine) cancel(f *frame) {
 	}
 }
 
+// lasting reports whether a step's status stays what it is when the step is skipped in
+// a later round.
+func lasting(s run.StepStatus) bool {
+	return s == run.StatusStepSucceeded || s == run.StatusStepSkipped
+}
+
 // skipLeaves asks to record the steps of a node as skipped: those that have an
 // instance in this scope. Steps inside a map or repeat have none.
 func (m *Machine) skipLeaves(f *frame, node *workflow.PlanNode, reason string) {
 	switch node.Type {
 	case workflow.StepNode:
 		id := f.scope.instance(node.Step.Def.ID)
-		if m.st.Steps[id] == nil { // else it was skipped in an earlier round
-			m.skips.add(skip{id: id, reason: reason})
+		if rec := m.st.Steps[id]; rec == nil || f.stale(rec.LastSeq) && !lasting(rec.Status) {
+			m.skips.add(skip{id: id, reason: reason}) // else it was skipped in an earlier round
 		}
 	case workflow.MapNode, workflow.RepeatNode:
 	default:

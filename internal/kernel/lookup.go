@@ -20,7 +20,7 @@ func (m *Machine) ViewOf(instance string) (View, bool) {
 	if f == nil {
 		return View{}, false
 	}
-	return View{m: m, scope: f.scope}, true
+	return f.view(m), true
 }
 
 // Declared is the definition of any step instance, open or not; nil if the

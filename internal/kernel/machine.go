@@ -24,6 +24,10 @@ type Machine struct {
 	timers timers
 	aborts map[*frame]struct{} // calls in flight whose scope was cancelled
 
+	cleaning map[*frame]int // cleanups that go on, by the order in which they began
+	cleanups int            // how many began
+	kept     int            // steps kept free for cleanups
+
 	result *result // of the whole plan, once it is done
 
 	// ends of nodes by frame.key, if they are to be remembered: see takeOver.
@@ -39,6 +43,8 @@ func New(prog *workflow.Program) *Machine {
 		nodes:  make(map[string]*frame),
 		skips:  newSkipList(),
 		aborts: make(map[*frame]struct{}),
+
+		cleaning: make(map[*frame]int),
 	}
 }
 
@@ -79,8 +85,12 @@ func (m *Machine) Apply(ev run.Event) error {
 	case *run.CancelRequested:
 		m.cancelRun()
 	case *run.Decided:
-		if b.Node == run.WallTimeNode {
+		switch b.Node {
+		case run.WallTimeNode:
 			m.cancelRun()
+			return nil
+		case run.CleanupTimeNode:
+			m.cutCleanups()
 			return nil
 		}
 		return m.applyNode(ev, b.Scope, b.Node)
@@ -99,7 +109,7 @@ func (m *Machine) begin() {
 		runID: m.st.RunID,
 	}
 	m.root = m.enter(nil, 0, act.wf.Plan, act.rootScope())
-	if m.doomed() {
+	if m.st.Doomed() {
 		m.cancelRun()
 	}
 }
@@ -141,10 +151,6 @@ func (m *Machine) resync() {
 	}
 }
 
-// doomed reports whether the run can only end: it was asked to be cancelled, or
-// its time is over.
-func (m *Machine) doomed() bool { return m.st.CancelRequested != "" || m.st.Expired != nil }
-
 func (m *Machine) cancelRun() {
 	if m.root == nil {
 		return // done once the plan is entered
@@ -182,7 +188,7 @@ func (m *Machine) End() (end End, ok bool) {
 	case m.st.CancelRequested != "":
 		return End{Kind: Cancelled}, true
 	case m.st.Expired != nil:
-		return End{Kind: Failed, Failure: m.st.Expired}, true
+		return End{Kind: Failed, Failure: beside(m.st.Expired, m.result.also)}, true
 	case m.result.kind == resOK:
 		return End{Kind: Succeeded, Output: m.result.val, View: view}, true
 	default:

@@ -50,6 +50,12 @@ type Action struct {
 	Expr *expr.Template
 	// View is what templates of this step or node may refer to.
 	View View
+	// Cleanup: the step or node is part of a cleanup. What is recorded of Decide,
+	// Reserve, Start, and a Start that fails, says so.
+	Cleanup bool
+	// Keep is how many of the run's steps a Start or Decide must leave free for
+	// cleanups.
+	Keep int64
 	// Round and Delay are set on Reserve.
 	Round int
 	Delay time.Duration
@@ -128,7 +134,7 @@ func (m *Machine) Aborts() []string {
 }
 
 func (m *Machine) action(f *frame) Action {
-	a := Action{Plan: f.node, View: View{m: m, scope: f.scope}}
+	a := Action{Plan: f.node, View: f.view(m), Cleanup: f.cleans != nil, Keep: m.keep(f)}
 	if f.isLeaf() {
 		a.StepID, a.Step = f.id, f.node.Step
 	} else {
@@ -176,7 +182,7 @@ func (f *frame) innerResult(m *Machine) Result {
 	switch {
 	case f.inner.kind == resOK:
 	case f.timedOut != nil && !f.dying:
-		timedOut := *f.timedOut
+		timedOut := *beside(f.timedOut, f.also(nobody))
 		timedOut.Retryable = !f.inner.hard
 		res.Kind, res.Failure = Failed, &timedOut
 	case f.inner.kind == resFailed:

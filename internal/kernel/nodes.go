@@ -57,7 +57,7 @@ func (m *Machine) parallelDone(f, child *frame, r result) {
 		f.vals[child.slot] = r.val
 	case resFailed:
 		if f.fail == nil || r.fail.seq < f.fail.seq {
-			f.fail = &failure{Failure: named("branch", child.slot, r.fail.Failure), seq: r.fail.seq}
+			f.fail = &failure{Failure: named("branch", child.slot, r.fail.Failure), slot: child.slot, seq: r.fail.seq}
 		}
 		if !f.dying {
 			m.cancel(f)
@@ -70,7 +70,8 @@ func (m *Machine) parallelEnd(f *frame) {
 	switch {
 	case f.busy || f.done || f.live > 0:
 	case f.fail != nil:
-		m.finish(f, failedResult(f.fail, f.hard))
+		whole := &failure{Failure: beside(f.fail.Failure, f.also(f.fail.slot)), seq: f.fail.seq}
+		m.finish(f, failedResult(whole, f.hard))
 	default:
 		m.finish(f, f.joined())
 	}
@@ -164,11 +165,22 @@ func (m *Machine) itemDone(f, child *frame, r result) {
 func (m *Machine) mapEnd(f *frame, d run.Decision) {
 	switch {
 	case f.done || f.live > 0 || f.pos < d.Count:
-	case len(f.fails) > 0:
+	case len(f.fails) > f.tolerated():
 		m.finish(f, failedResult(itemFailures(f.fails), f.hard))
 	default:
+		for _, fl := range f.fails {
+			f.vals[fl.slot] = Val{Kind: FailureValue, Failure: fl.Failure}
+		}
 		m.finish(f, f.joined())
 	}
+}
+
+// tolerated is how many items of a map may fail.
+func (f *frame) tolerated() int {
+	if n := f.node.Def.Tolerate; n != nil {
+		return *n
+	}
+	return 0
 }
 
 // itemFailures joins the failures of a map's items to one.

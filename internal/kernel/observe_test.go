@@ -110,6 +110,11 @@ func place(v kernel.Val) string {
 		return fmt.Sprintf("$%d", v.Value.Seq)
 	case kernel.Element:
 		return fmt.Sprintf("$%d[%d]", v.Value.Seq, v.Index)
+	case kernel.OutcomeValue:
+		if v.Failure == nil {
+			return string(v.Outcome)
+		}
+		return fmt.Sprintf("%s %s", v.Outcome, describeFailure(v.Failure))
 	case kernel.FailureValue:
 		return "{error " + string(v.Failure.Code) + "}"
 	}
@@ -135,6 +140,10 @@ func sight(a kernel.Action) string {
 			text += fmt.Sprintf(", previous %s %s", name, place(val))
 		}
 	}
+	if val, ok := v.Outcome(); ok {
+		text += ", outcome " + place(val)
+	}
+	text += fmt.Sprintf(", keep %d", a.Keep)
 	for _, n := range v.Workflow().Nodes {
 		if n.Type != workflow.MapNode {
 			continue

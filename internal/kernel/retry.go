@@ -9,20 +9,30 @@ import (
 
 // enterRetry enters a retry's node under the latest round that was reserved.
 func (m *Machine) enterRetry(f *frame) {
-	if d, ok := m.st.Decisions[f.key()]; ok && d.Failure != nil {
-		m.giveUp(f, &failure{Failure: d.Failure, seq: d.Seq}, true)
-		return
-	}
 	outer := uint64(0)
 	if f.parent != nil {
 		outer = f.parent.reopen
 	}
-	if r := m.st.Retries[f.key()]; r.Seq > outer {
+	if r := m.st.Retries[f.key()]; r.Seq > outer && !f.stale(r.Seq) {
 		f.pos = r.Round
 		f.reopen, f.due = r.Seq, r.Due
+		f.touched = max(f.touched, r.Seq) // what is entered again was entered before
 		f.scope.forget(f.node)
+		m.take(f, -f.took)
+		f.asides = nil
 	}
 	m.enter(f, 0, f.node.Children[0], f.scope)
+}
+
+// noRound ends a retry for which no round could be had, if that was decided.
+func (m *Machine) noRound(f *frame) bool {
+	d, ok := m.st.Decisions[f.key()]
+	if !ok || d.Failure == nil || f.stale(d.Seq) {
+		return false
+	}
+	f.touched = max(f.touched, d.Seq)
+	m.giveUp(f, &failure{Failure: d.Failure, seq: d.Seq}, true)
+	return true
 }
 
 // retryDone decides whether another round may be reserved.
@@ -30,6 +40,7 @@ func (m *Machine) retryDone(f *frame, r result) {
 	switch {
 	case r.kind != resFailed:
 		m.finish(f, r)
+	case m.noRound(f):
 	case r.hard:
 		m.giveUp(f, r.fail, true)
 	case f.pos+1 >= f.node.Def.MaxAttempts:

@@ -141,11 +141,11 @@ func (s *script) rewind(events int) {
 //	refuse NODE                no budget is left for a retry round
 //	skip, finish, resume, rerun, cancel, expire, reserve
 //	                           what the machine proposes in these words
-//	cancel-run, expire-run, recover, stop, end
+//	cancel-run, expire-run, expire-cleanup, recover, stop, end
 //	continue [EFFECT..]        with reruns permitted
 //	wait DURATION
 //	due                        what has to be recorded at once
-//	see PLACE args|step|previous|item [NAME]
+//	see PLACE args|step|previous|item|outcome [NAME]
 func (s *script) perform(verb string, args []string) error {
 	switch verb {
 	case "look":
@@ -176,6 +176,8 @@ func (s *script) happen(verb string, args []string) error {
 		return s.emit("", &run.CancelRequested{By: "someone"})
 	case "expire-run":
 		return s.emit("", &run.Decided{Node: run.WallTimeNode, Failure: &run.Failure{Code: run.BudgetExceeded, Message: "time is over"}})
+	case "expire-cleanup":
+		return s.emit("", &run.Decided{Node: run.CleanupTimeNode, Failure: &run.Failure{Code: run.BudgetExceeded, Message: "time to clean up is over"}})
 	case "recover":
 		return s.giveUp(s.state().RecoverBodies())
 	case "stop":
@@ -283,13 +285,13 @@ func (s *script) decide(node string, value []string) error {
 		if err != nil {
 			return err
 		}
-		return s.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: &run.Failure{Code: run.BudgetExceeded, Message: "no retries left"}})
+		return s.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: &run.Failure{Code: run.BudgetExceeded, Message: "no retries left"}, Cleanup: a.Cleanup})
 	}
 	a, err := s.pending("decide " + node)
 	if err != nil {
 		return err
 	}
-	d := &run.Decided{Node: a.Node, Scope: a.Scope, Value: run.Raw(value[0])}
+	d := &run.Decided{Node: a.Node, Scope: a.Scope, Value: run.Raw(value[0]), Cleanup: a.Cleanup}
 	switch {
 	case value[0] == "fails":
 		d.Value, d.Failure = nil, &run.Failure{Code: run.ExpressionFailed, Message: "no value"}
@@ -323,6 +325,8 @@ func (s *script) see(args []string) error {
 		val, ok = v.Previous(args[2])
 	case "item":
 		val, ok = v.Item(args[2])
+	case "outcome":
+		val, ok = v.Outcome()
 	}
 	if !ok && args[1] != "args" {
 		s.say("nothing")

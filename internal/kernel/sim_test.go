@@ -53,6 +53,16 @@ func (s *sim) emit(step string, body run.Body) error {
 	return nil
 }
 
+// inCleanup reports whether an open step's event is to say that it is of a cleanup.
+func (s *sim) inCleanup(id string) bool {
+	v, ok := s.m.ViewOf(id)
+	if !ok {
+		return false
+	}
+	_, ok = v.Outcome()
+	return ok
+}
+
 func (s *sim) state() *run.State { return s.m.State() }
 
 // walked is a machine that a new owner would make of what is recorded.
@@ -95,7 +105,7 @@ func (s *sim) doubts() []*run.Step {
 
 // start records that a step is entered. A sleep takes the given time.
 func (s *sim) start(id string, info *workflow.StepInfo, effect string, sleep time.Duration) error {
-	body := &run.StepStarted{Attempt: 1, InputHash: "h", Reservation: run.Amounts{"steps": 1}}
+	body := &run.StepStarted{Attempt: 1, InputHash: "h", Reservation: run.Amounts{"steps": 1}, Cleanup: s.inCleanup(id)}
 	rec := s.state().Steps[id]
 	if rec != nil {
 		body.Attempt = rec.Attempts + 1
@@ -125,10 +135,11 @@ func (s *sim) do(a kernel.Action) error {
 	case kernel.Cancel:
 		return s.emit(a.StepID, &run.StepCancelled{InDoubt: a.InDoubt})
 	case kernel.Expire:
-		return s.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: kernel.TimedOut(a.Step)})
+		return s.emit("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: kernel.TimedOut(a.Step), Cleanup: a.Cleanup})
 	case kernel.Reserve:
 		return s.emit("", &run.RetryReserved{
 			Node: a.Node, Scope: a.Scope, Round: a.Round, Due: s.now.Add(a.Delay), Reservation: run.Amounts{"retries": 1},
+			Cleanup: a.Cleanup,
 		})
 	case kernel.Finish:
 		return s.finish(a)

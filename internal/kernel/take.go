@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"github.com/culm-dev/culm/run"
 	"github.com/culm-dev/culm/workflow"
 )
@@ -26,6 +28,10 @@ func (t *taker) all(node *workflow.PlanNode, sc *scope, reopen uint64) {
 		if d, ok := t.m.st.Decisions[run.NodeKey(sc.name(), node.Path)]; ok {
 			t.decided(node, sc, d)
 		}
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		t.all(node.Children[nodeSlot], sc, reopen)
+		t.cleanup(node, sc, func(c *workflow.PlanNode) { t.all(c, sc, reopen) })
+		return
 	}
 	t.below(node, sc, func(child *workflow.PlanNode, in *scope) { t.all(child, in, reopen) })
 	if node.Type != workflow.RepeatNode {
@@ -90,11 +96,27 @@ func (t *taker) part(node *workflow.PlanNode, sc *scope, reopen uint64) {
 	case workflow.SequenceNode:
 		t.partSequence(node, sc, reopen)
 		return
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		t.take(node.Children[nodeSlot], sc, reopen)
+		if _, well := t.end(node.Children[nodeSlot], sc); well { // else it is gone on with, and cleaned up after anew
+			t.cleanup(node, sc, func(c *workflow.PlanNode) { t.take(c, sc, reopen) })
+		}
+		return
 	case workflow.RepeatNode:
 		t.partRepeat(node, sc, reopen)
 		return
 	}
 	t.below(node, sc, func(child *workflow.PlanNode, in *scope) { t.take(child, in, reopen) })
+}
+
+// cleanup takes what counts of a cleanup: what came after the end of what it is for, and
+// not after earlier rounds of that.
+func (t *taker) cleanup(node *workflow.PlanNode, sc *scope, take func(*workflow.PlanNode)) {
+	end := t.m.ended[run.NodeKey(sc.name(), node.Children[nodeSlot].Path)]
+	before := len(t.taken)
+	take(node.Cleanup())
+	current := slices.DeleteFunc(t.taken[before:], func(one Taken) bool { return one.seq < end.touched })
+	t.taken = t.taken[:before+len(current)]
 }
 
 // partSequence takes a sequence up to the first of its nodes that did not finish well.

@@ -77,6 +77,7 @@ func TakeOver(prog *workflow.Program, old *run.State, step string) (*Takeover, e
 	if err := t.plan(act, at, 0); err != nil {
 		return nil, err
 	}
+	t.drop()
 	slices.SortFunc(t.taken, func(a, b Taken) int { return cmp.Compare(a.seq, b.seq) })
 	return &Takeover{At: t.name, Taken: t.taken}, nil
 }
@@ -87,6 +88,10 @@ type taker struct {
 	m     *Machine // walked over the old state, with the ends of its nodes
 	name  string
 	taken []Taken
+
+	// What is taken behind kept is of a cleanup, of which nothing counts before since.
+	kept  int
+	since uint64
 }
 
 func (t *taker) notReached(steps []string, format string, args ...any) error {
@@ -162,8 +167,45 @@ func (t *taker) pass(node *workflow.PlanNode, slot int, here waypoint, sc *scope
 		return sc.within(node, round), reopen, t.passRepeat(node, round, sc, reopen)
 	case workflow.RetryNode:
 		return sc, t.retried(node, sc, reopen), nil
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		return sc, reopen, t.passCleanup(node, slot, sc, reopen)
 	}
 	return sc, reopen, nil
+}
+
+// passCleanup goes into the node that is cleaned up after, whose cleanup will be a new
+// one; or into the cleanup, if what that was for finished well.
+func (t *taker) passCleanup(node *workflow.PlanNode, slot int, sc *scope, reopen uint64) error {
+	if slot == nodeSlot {
+		return nil
+	}
+	done := node.Children[nodeSlot]
+	if _, well := t.end(done, sc); !well || node.Type == workflow.OnFailureNode {
+		return t.notReached(firstStep(done, sc), "step %s cleans up after what did not finish, and that is to be done first", t.name)
+	}
+	t.all(done, sc, reopen)
+	t.drop()
+	end := t.m.ended[run.NodeKey(sc.name(), done.Path)]
+	t.kept, t.since = len(t.taken), end.touched
+	return nil
+}
+
+// drop drops what was taken of the cleanup that the way leads into, and is of an earlier
+// round of it.
+func (t *taker) drop() {
+	current := slices.DeleteFunc(t.taken[t.kept:], func(one Taken) bool { return one.seq < t.since })
+	t.taken = t.taken[:t.kept+len(current)]
+}
+
+// firstStep names the step that is the first of a node, if there is one.
+func firstStep(node *workflow.PlanNode, sc *scope) []string {
+	for node.Type != workflow.StepNode {
+		if node.Type == workflow.MapNode || node.Type == workflow.RepeatNode {
+			return nil
+		}
+		node = node.Children[0]
+	}
+	return []string{sc.instance(node.ID)}
 }
 
 // before takes what is before a child of a sequence: all of it must be done.

@@ -18,6 +18,7 @@ const (
 	Element              // one element of the array that an event carries
 	List                 // an array of values
 	FailureValue         // {"error": failure}
+	OutcomeValue         // {"status": .., "failure": ..}
 )
 
 // Val says where a value is, without holding it: the engine reads it from the
@@ -27,16 +28,30 @@ type Val struct {
 	Value   run.Value // Stored, Element
 	Index   int       // Element
 	List    []Val
-	Failure *run.Failure
+	Failure *run.Failure // FailureValue; OutcomeValue if that is a failure
+	Outcome Outcome      // OutcomeValue
 }
+
+// Outcome is how a node ended, as its cleanup sees it.
+type Outcome string
+
+// The outcomes of nodes.
+const (
+	NodeSucceeded Outcome = "succeeded"
+	NodeFailed    Outcome = "failed"
+	NodeCancelled Outcome = "cancelled"
+)
 
 func (v Val) isNone() bool { return v.Kind == None }
 
 // View is what templates at one place of the plan may refer to.
 type View struct {
-	m     *Machine
-	scope *scope
+	m      *Machine
+	scope  *scope
+	cleans *frame // in whose cleanup the place is
 }
+
+func (f *frame) view(m *Machine) View { return View{m: m, scope: f.scope, cleans: f.cleans} }
 
 // Args are the arguments of the run, or of the nested run that the place is in.
 func (v View) Args() Val { return v.scope.act.args }
@@ -92,11 +107,32 @@ func (v View) Item(name string) (Val, bool) {
 	return Val{}, false
 }
 
+// Outcome is how the node ended that the nearest cleanup around the place is for.
+func (v View) Outcome() (Val, bool) {
+	if v.cleans == nil {
+		return Val{}, false
+	}
+	switch r := v.cleans.ended; r.kind {
+	case resOK:
+		return Val{Kind: OutcomeValue, Outcome: NodeSucceeded}, true
+	case resFailed:
+		return Val{Kind: OutcomeValue, Outcome: NodeFailed, Failure: r.fail.Failure}, true
+	}
+	return Val{Kind: OutcomeValue, Outcome: NodeCancelled}, true
+}
+
 func (s *scope) at(depth int) *scope {
 	for s != nil && s.depth > depth {
 		s = s.parent
 	}
 	return s
+}
+
+// goesOn reports whether what follows sees the failure of a step as its output. It
+// does not see that of others; a cleanup, which comes after all the same, has nothing
+// to see there.
+func goesOn(p workflow.FailurePolicy) bool {
+	return p == workflow.ContinueWithError || p == workflow.SkipDependents
 }
 
 // output is a finished step's or node's output in a scope.
@@ -114,7 +150,7 @@ func (m *Machine) output(s *scope, node *workflow.PlanNode, suffix, name string)
 		return Val{}, false
 	case rec.Status == run.StatusStepSucceeded:
 		return Val{Kind: Stored, Value: rec.Output}, true
-	case rec.Status == run.StatusStepFailed:
+	case rec.Status == run.StatusStepFailed && goesOn(node.Step.Def.Failure):
 		return Val{Kind: FailureValue, Failure: rec.Failure}, true
 	}
 	return Val{}, false

@@ -149,11 +149,20 @@ func (w *walker) wander() {
 			w.giveUpEach(w.state().SuspendBodies(run.KindStopped))
 		}
 	case what == 198:
-		if st := w.state(); st.Expired == nil && st.CancelRequested == "" {
-			w.record("", &run.Decided{Node: run.WallTimeNode, Failure: &run.Failure{Code: run.BudgetExceeded}})
-		}
+		w.timeOver()
 	default:
 		w.record("", &run.CancelRequested{By: "someone"})
+	}
+}
+
+// timeOver lets the wall time run out, or that of the cleanups after it.
+func (w *walker) timeOver() {
+	over := &run.Decided{Node: run.WallTimeNode, Failure: &run.Failure{Code: run.BudgetExceeded, Message: "time is over"}}
+	if w.state().Doomed() {
+		over.Node, over.Failure.Message = run.CleanupTimeNode, "time to clean up is over"
+	}
+	if w.state().CleanupOver == nil {
+		w.record("", over)
 	}
 }
 
@@ -264,7 +273,7 @@ func (w *walker) act(a kernel.Action) (more bool) {
 	switch a.Do {
 	case kernel.Start:
 		if !w.calm && w.pick("cannot be entered", 20) == 19 {
-			w.record(a.StepID, &run.StepFailed{Failure: *w.failure()})
+			w.record(a.StepID, &run.StepFailed{Failure: *w.failure(), Cleanup: a.Cleanup})
 			return false
 		}
 		effect := []string{"read", "write"}[w.pick("effect", 2)]
@@ -275,7 +284,7 @@ func (w *walker) act(a kernel.Action) (more bool) {
 		return false
 	case kernel.Reserve:
 		if !w.calm && w.pick("no budget", 6) == 5 {
-			w.record("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: &run.Failure{Code: run.BudgetExceeded}})
+			w.record("", &run.Decided{Node: a.Node, Scope: a.Scope, Failure: &run.Failure{Code: run.BudgetExceeded}, Cleanup: a.Cleanup})
 			return false
 		}
 	}
@@ -284,7 +293,7 @@ func (w *walker) act(a kernel.Action) (more bool) {
 }
 
 func (w *walker) decide(a kernel.Action) *run.Decided {
-	d := &run.Decided{Node: a.Node, Scope: a.Scope}
+	d := &run.Decided{Node: a.Node, Scope: a.Scope, Cleanup: a.Cleanup}
 	switch {
 	case !w.calm && w.pick("cannot be decided", 30) == 29:
 		d.Failure = &run.Failure{Code: run.ExpressionFailed}

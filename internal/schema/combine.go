@@ -73,7 +73,17 @@ func ofValues(values []any) *Schema {
 // ErrorUnion describes the output of a step that may fail and go on: what s
 // describes, or an object whose member "error" is the failure.
 func ErrorUnion(s *Schema) *Schema {
-	failure := &Schema{made: true, rules: rules{
+	return AnyOf(s, &Schema{made: true, rules: rules{
+		types:      ObjectType,
+		required:   []string{"error"},
+		properties: map[string]*Schema{"error": failure()},
+		additional: Never(),
+	}})
+}
+
+// failure describes why something failed.
+func failure() *Schema {
+	return &Schema{made: true, rules: rules{
 		types:    ObjectType,
 		required: []string{"code", "message"},
 		properties: map[string]*Schema{
@@ -82,12 +92,17 @@ func ErrorUnion(s *Schema) *Schema {
 			"retryable": Boolean(),
 		},
 	}}
-	return AnyOf(s, &Schema{made: true, rules: rules{
+}
+
+// Outcome describes how a node ended, as its cleanup sees it: status, and failure
+// if it failed.
+func Outcome() *Schema {
+	return &Schema{made: true, rules: rules{
 		types:      ObjectType,
-		required:   []string{"error"},
-		properties: map[string]*Schema{"error": failure},
+		required:   []string{"status"},
+		properties: map[string]*Schema{"status": ofValues([]any{"succeeded", "failed", "cancelled"}), "failure": failure()},
 		additional: Never(),
-	}})
+	}}
 }
 
 // ArrayOf is the schema of arrays whose elements all satisfy s.

@@ -235,6 +235,7 @@ func TestBudgets(t *testing.T) {
 		{"`max_retries`", show(defaults.MaxRetries), show(ceilings.MaxRetries)},
 		{"`max_nesting_depth`", show(defaults.MaxNestingDepth), show(ceilings.MaxNestingDepth)},
 		{"`wall_time_ms`", show(defaults.WallTimeMS), show(ceilings.WallTimeMS)},
+		{"`cleanup_ms`", show(defaults.CleanupMS), show(ceilings.CleanupMS)},
 		{"`max_tokens`", show(defaults.MaxTokens), show(ceilings.MaxTokens)},
 		{"`max_cost_micros`", show(defaults.MaxCostMicros), show(ceilings.MaxCostMicros)},
 	}

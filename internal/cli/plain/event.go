@@ -164,6 +164,7 @@ func stepPairs(body run.Body) pairs {
 	case *run.StepStarted:
 		p.add("attempt", fmt.Sprint(b.Attempt))
 		p.add("effect", b.Effect)
+		p.flag("cleanup", b.Cleanup)
 		p.add("child_run", b.ChildRunID)
 	case *run.WaitSet:
 		p.add("deadline", at(b.Deadline))

@@ -63,7 +63,25 @@ func add(parent *Item, n *workflow.PlanNode, at place) {
 	case workflow.RepeatNode:
 		g := group(parent, n, at, fmt.Sprintf("repeat, at most %d times", n.Def.Max))
 		addAll(g, n.Children, at)
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		addCleanup(parent, n, at)
 	}
+}
+
+// addCleanup shows what is cleaned up after where it would be without that, and
+// the cleanup below a line of its own.
+func addCleanup(parent *Item, n *workflow.PlanNode, at place) {
+	if n.ID != "" {
+		parent = group(parent, n, at, "")
+	}
+	add(parent, n.Children[0], at)
+	name := "finally"
+	if n.Type == workflow.OnFailureNode {
+		name = "on failure"
+	}
+	cleanup := &Item{Group: true, Name: name}
+	parent.Children = append(parent.Children, cleanup)
+	add(cleanup, n.Cleanup(), at)
 }
 
 // addSequence shows a sequence's own line only if it has a name, since one line

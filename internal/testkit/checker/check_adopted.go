@@ -74,7 +74,7 @@ func (c *check) checkTakeover(l *line) {
 		for at := &lf.place; at != nil; at = at.outer {
 			for n := at.node; n.parent != nil; n = n.parent {
 				if n.parent.Type != "parallel" { // a failure in it may be one that the plan went on from
-					c.checkBefore(where, v, at.at(n.parent), *at, n)
+					c.checkBefore(where, v, at.at(n.parent), *at, n, false)
 				}
 			}
 		}

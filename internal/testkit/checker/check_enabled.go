@@ -8,9 +8,11 @@ func (c *check) checkEnabled(l *line, p place) {
 	if p.node.step.OnUnknown == "rerun" {
 		v = c.presentView()
 	}
+	freed := false
 	for at := &p; at != nil; at = at.outer {
 		for n := at.node; n.parent != nil; n = n.parent {
-			c.checkBefore(l, v, at.at(n.parent), *at, n)
+			c.checkBefore(l, v, at.at(n.parent), *at, n, freed)
+			freed = freed || n.isCleanup()
 		}
 		if at.outer != nil {
 			c.checkNesting(l, at.outer)
@@ -19,8 +21,9 @@ func (c *check) checkEnabled(l *line, p place) {
 	c.checkReferences(l, v, p)
 }
 
-// checkBefore examines one node around the step: child is the way to the step.
-func (c *check) checkBefore(l *line, v view, around, step place, child *node) {
+// checkBefore examines one node around the step: child is the way to the step. It is
+// freed if that goes through a cleanup, which no failure around it keeps from running.
+func (c *check) checkBefore(l *line, v view, around, step place, child *node, freed bool) {
 	switch around.node.Type {
 	case "sequence":
 		for slot := range child.slot {
@@ -29,21 +32,25 @@ func (c *check) checkBefore(l *line, v view, around, step place, child *node) {
 			}
 		}
 	case "parallel":
-		if slot := v.branchFailed(around, child.slot); slot >= 0 {
+		if slot := v.branchFailed(around, child.slot); slot >= 0 && !freed {
 			c.report(RuleAfterFailure, l, "branch[%d] of %s failed before", slot, around.key())
 		}
 	case "choice":
-		d := c.now.decided[around.key()]
+		d := c.presentView().decision(around)
 		if d == nil || d.failed() != nil || branchOf(d) != child.slot {
 			c.report(RuleBranch, l, "%s was not decided this way", around.key())
 		}
 	case "map":
-		d := c.now.decided[around.key()]
+		d := c.presentView().decision(around)
 		if item := step.index[around.node.scopes].n; d == nil || d.failed() != nil || item >= d.Count {
 			c.report(RuleMapItem, l, "%s was not decided to have item %d", around.key(), item)
 		}
 	case "repeat":
 		c.checkRound(l, v, around, step.index[around.node.scopes].n)
+	case "finally", "on_failure":
+		if child.isCleanup() {
+			c.checkNodeEnded(l, v, around)
+		}
 	}
 }
 
@@ -77,7 +84,7 @@ func (c *check) checkRound(l *line, v view, repeat place, round int) {
 	if round == 0 || !c.checkEndedBody(l, v, repeat.child(0, round-1)) {
 		return
 	}
-	d := c.now.decided[repeat.round(round-1).key()]
+	d := c.presentView().roundDecision(repeat, round-1)
 	if d == nil || d.failed() != nil || d.truth() {
 		c.report(RuleRepeatRound, l, "until was not decided to be false after round %d", round-1)
 	}
@@ -98,6 +105,16 @@ func (c *check) checkNesting(l *line, outer *place) {
 	}
 }
 
+// cleansAfter reports whether the place is in a cleanup for a node that another is in.
+func (p place) cleansAfter(other place) bool {
+	for _, f := range p.cleansFor() {
+		if f.prefix == other.prefix && f.child(0, 0).holds(other) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkReferences: what the step's templates refer to has ended.
 func (c *check) checkReferences(l *line, v view, p place) {
 	for name := range p.node.step.references() {
@@ -110,6 +127,9 @@ func (c *check) checkReferences(l *line, v view, p place) {
 			continue
 		}
 		before := p.at(n)
+		if p.cleansAfter(before) {
+			continue // it may have ended in any way, or never been entered
+		}
 		if v.eval(before).kind == isOpen {
 			c.report(RuleReference, l, "it refers to %s, which has not ended in an earlier commit", before.key())
 		}

@@ -55,10 +55,12 @@ func (c *check) checkFailed(l *line) {
 		c.report(RuleNoStart, l, "failed with %s without a start of this attempt", f.Code)
 		return
 	}
-	if lf != nil && (lf.status == leafSucceeded || c.now.reopening(lf) == nil) {
+	p, ok := c.locate(l)
+	stale := ok && lf != nil && c.presentView().stale(p, lf.ended)
+	if lf != nil && !stale && (lf.status == leafSucceeded || c.now.reopening(lf) == nil) {
 		c.report(RuleAgain, l, "failed although it %s", lf.status)
 	}
-	if p, ok := c.locate(l); ok {
+	if ok {
 		c.checkEnabled(l, p)
 	}
 }
@@ -84,10 +86,11 @@ func (c *check) checkNested(l *line, lf *leaf, ok bool) {
 			c.report(RuleOpenEnd, l, "%s although %s in it is %s", l.Type, inner.id, inner.status)
 		}
 	}
+	root := lf.place.inner(c.plan)
+	c.checkClean(l, root)
 	if f := l.failed(); !ok && f != nil && (f.Code == "timed_out" || f.Code == "budget_exceeded") {
 		return
 	}
-	root := lf.place.inner(c.plan)
 	if !ok && c.cutShort(lf.place) && c.presentView().eval(root).kind != isFailed {
 		return // a map in it may have failed with the items that it had entered
 	}
@@ -117,8 +120,12 @@ func (c *check) checkCancelled(l *line) {
 }
 
 // cutShort reports whether what is under way at the place may be cancelled: with
-// the run, or because its scope failed.
+// the run, or because its scope failed. A cleanup is cut short only from within,
+// because the outcome of something in it was given up, or when its time is over.
 func (c *check) cutShort(p place) bool {
+	if p.inCleanup() {
+		return c.now.cleanupOver || c.scopeFailed(p) || c.presentView().givenUp(p)
+	}
 	return c.now.cancelled || c.now.expired || c.scopeFailed(p)
 }
 
@@ -131,6 +138,9 @@ func (c *check) scopeFailed(p place) bool {
 			return true
 		}
 		for n := at.node; n.parent != nil; n = n.parent {
+			if n.isCleanup() {
+				return false
+			}
 			if n.parent.Type == "parallel" && v.branchFailed(at.at(n.parent), n.slot) >= 0 {
 				return true
 			}

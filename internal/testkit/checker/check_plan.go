@@ -4,6 +4,10 @@ import "time"
 
 // checkDecided examines what a node decided, or that the run's time is over.
 func (c *check) checkDecided(l *line) {
+	if l.Node == cleanupTime {
+		c.checkCleanupTime(l)
+		return
+	}
 	if l.Node == wallTime {
 		if l.At.Before(c.now.deadline) {
 			c.report(RuleTimeOver, l, "time was over at %s, which is before %s", l.At.Format(time.RFC3339Nano), c.now.deadline.Format(time.RFC3339Nano))
@@ -18,7 +22,12 @@ func (c *check) checkDecided(l *line) {
 		c.report(RulePinStep, l, "%v", err)
 		return
 	}
-	if c.now.decided[p.key()] != nil {
+	scope := p
+	if p.node.Type == "repeat" {
+		scope.index = p.index[:len(p.index)-1]
+	}
+	c.checkGoesOn(l, scope)
+	if c.presentView().decisionAt(scope, p.key()) != nil {
 		c.report(RuleDecision, l, "%s was decided before", p.key())
 	}
 	switch p.node.Type {
@@ -62,9 +71,11 @@ func (c *check) checkTurn(l *line, p place) {
 		}
 	}
 	found := len(c.found)
+	freed := false
 	for at := &p; at != nil; at = at.outer {
 		for n := at.node; n.parent != nil; n = n.parent {
-			c.checkBefore(l, v, at.at(n.parent), *at, n)
+			c.checkBefore(l, v, at.at(n.parent), *at, n, freed)
+			freed = freed || n.isCleanup()
 		}
 	}
 	for i := range c.found[found:] {
@@ -97,9 +108,6 @@ func (c *check) checkRetry(l *line) {
 	if limit, after := c.now.queued.Budget.MaxRetries, c.now.retries+1; after > limit {
 		c.report(RuleBudget, l, "%d retries reserved, the budget is %d", after, limit)
 	}
-	if c.now.cancelled || c.now.expired {
-		c.report(RuleRetryFailed, l, "a retry round in a run that can only end")
-	}
 	if c.plan == nil {
 		return
 	}
@@ -107,6 +115,9 @@ func (c *check) checkRetry(l *line) {
 	if err != nil || p.node.Type != "retry" {
 		c.report(RulePinStep, l, "no retry node: %v", err)
 		return
+	}
+	if (c.now.cancelled || c.now.expired) && !p.inCleanup() {
+		c.report(RuleRetryFailed, l, "a retry round in a run that can only end")
 	}
 	v := c.durableView()
 	if !c.starts {
@@ -154,7 +165,7 @@ func (c *check) notTaken(p place) bool {
 		if n.parent.Type != "choice" {
 			continue
 		}
-		d := c.now.decided[p.at(n.parent).key()]
+		d := c.presentView().decision(p.at(n.parent))
 		if d != nil && d.failed() == nil && branchOf(d) != n.slot {
 			return true
 		}
@@ -200,7 +211,7 @@ func (c *check) checkAllSkipped(l *line, p place) {
 			}
 		}
 	case "choice":
-		d := v.decides.decided[p.key()]
+		d := v.decision(p)
 		if d == nil || d.failed() != nil {
 			return
 		}
@@ -212,13 +223,13 @@ func (c *check) checkAllSkipped(l *line, p place) {
 			}
 		}
 	case "map":
-		if d := v.decides.decided[p.key()]; d != nil && d.failed() == nil {
+		if d := v.decision(p); d != nil && d.failed() == nil {
 			for i := range d.Count {
 				c.checkAllSkipped(l, p.child(0, i))
 			}
 		}
 	case "repeat":
-		for i := 0; v.decides.decided[p.round(i).key()] != nil; i++ {
+		for i := 0; v.roundDecision(p, i) != nil; i++ {
 			c.checkAllSkipped(l, p.child(0, i))
 		}
 	default:

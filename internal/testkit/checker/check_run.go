@@ -106,7 +106,12 @@ func (c *check) checkEnd(l *line) {
 	if cancelled := l.Type == runCancelled; cancelled != c.now.cancelled {
 		c.report(RuleCancelEnd, l, "%s, and cancelling was asked for: %v", l.Type, c.now.cancelled)
 	}
-	if l.Type == runCancelled || c.now.cancelled || c.plan == nil {
+	if c.plan == nil {
+		return
+	}
+	root := place{def: c.plan.root, node: c.plan.root.Plan}
+	c.checkClean(l, root)
+	if l.Type == runCancelled || c.now.cancelled {
 		return
 	}
 	f := l.failed()
@@ -116,7 +121,6 @@ func (c *check) checkEnd(l *line) {
 		}
 		return
 	}
-	root := place{def: c.plan.root, node: c.plan.root.Plan}
 	c.checkPlanEnd(l, root, l.Type == runSucceeded)
 	c.checkAllSkipped(l, root)
 }

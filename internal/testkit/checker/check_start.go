@@ -5,21 +5,34 @@ func (c *check) checkStart(l *line) {
 	lf := c.now.steps[l.StepID]
 	c.checkEntry(l, lf)
 	c.checkReservation(l)
-	switch {
-	case c.now.cancelled:
-		c.report(RuleCancelEnd, l, "a start after cancelling was asked for")
-	case c.now.expired:
-		c.report(RuleTimeOver, l, "a start after the run's time was over")
-	}
 	p, ok := c.locate(l)
 	if !ok {
 		return
 	}
+	c.checkGoesOn(l, p)
 	c.checkPinnedTool(l, p)
 	c.checkEnabled(l, p)
 	c.checkSlots(l, p)
 	if p.node.step.Type == "workflow" {
 		c.checkChildRun(l, lf)
+	}
+}
+
+// checkGoesOn: in a run that can only end nothing is worked on but cleanups, and not
+// when their time is over. Events say of what is part of a cleanup that it is.
+func (c *check) checkGoesOn(l *line, p place) {
+	cleanup := p.inCleanup()
+	if l.Cleanup != cleanup {
+		c.report(RuleCleanup, l, "part of a cleanup: %v, and in the plan: %v", l.Cleanup, cleanup)
+	}
+	switch {
+	case c.now.cleanupOver:
+		c.report(RuleTimeOver, l, "%s after the time of cleanups was over", l.Type)
+	case cleanup:
+	case c.now.cancelled:
+		c.report(RuleCancelEnd, l, "%s after cancelling was asked for", l.Type)
+	case c.now.expired:
+		c.report(RuleTimeOver, l, "%s after the run's time was over", l.Type)
 	}
 }
 
@@ -44,7 +57,7 @@ func (c *check) checkEntry(l *line, lf *leaf) {
 	if l.Attempt != before+1 {
 		c.report(RuleAttempt, l, "attempt %d follows on %d", l.Attempt, before)
 	}
-	if lf == nil || c.now.permission(lf, l) != entryIllegal {
+	if lf == nil || c.now.permission(lf, l, c.plan) != entryIllegal {
 		return
 	}
 	round := c.now.reopening(lf)

@@ -23,7 +23,7 @@ type example struct {
 func examples() []example {
 	return slices.Concat(
 		journalExamples(), startExamples(), orderExamples(), effectExamples(), parallelExamples(),
-		mapExamples(), retryExamples(), policyExamples(), doubtExamples(), nestedExamples(), takeoverExamples(),
+		mapExamples(), retryExamples(), policyExamples(), doubtExamples(), nestedExamples(), takeoverExamples(), cleanupExamples(),
 	)
 }
 

@@ -85,7 +85,7 @@ func (lf *leaf) again(first, then int) string {
 	for _, e := range lf.entries[first:then] {
 		switch {
 		case e.start.Effect != "write" && lf.entries[first-1].start.Effect != "write":
-		case e.how == entryRerun:
+		case e.how == entryRerun, e.how == entryCleanup && !e.unknown:
 		case e.how == entryRetry && !e.unknown && (e.before == leafFailed || e.before == leafCancelled):
 		default:
 			return "a write was repeated, and neither a definite failure nor a verdict allowed it"

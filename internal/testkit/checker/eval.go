@@ -61,6 +61,8 @@ func (v view) eval(p place) outcome {
 		return v.evalRetry(p)
 	case "repeat":
 		return v.evalRepeat(p)
+	case "finally", "on_failure":
+		return v.evalCleans(p)
 	}
 	return outcome{}
 }
@@ -79,7 +81,7 @@ func (v view) leafOutcome(p place) outcome {
 	if lf == nil || lf.status.open() {
 		return outcome{}
 	}
-	if lf.status != leafSucceeded && v.reopened(lf) {
+	if lf.status != leafSucceeded && v.reopened(lf) || v.stale(p, lf.ended) {
 		return outcome{}
 	}
 	switch lf.status {
@@ -123,7 +125,7 @@ func (v view) evalSequence(p place) outcome {
 }
 
 func (v view) evalChoice(p place) outcome {
-	d := v.decides.decided[p.key()]
+	d := v.decision(p)
 	switch {
 	case d == nil:
 		return outcome{}
@@ -152,7 +154,7 @@ func (v view) evalRepeat(p place) outcome {
 			return o
 		}
 		o.skips = false
-		d := v.decides.decided[p.round(i).key()]
+		d := v.roundDecision(p, i)
 		switch {
 		case d == nil:
 			return outcome{}

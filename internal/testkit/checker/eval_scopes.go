@@ -34,6 +34,9 @@ func (v view) evalParallel(p place) outcome {
 	case !v.quiet(p):
 		return outcome{}
 	}
+	if _, unclean := v.unclean(p); unclean && !v.decides.cleanupOver {
+		return outcome{}
+	}
 	// A map that was cut short may have an item that failed before anything else.
 	fail.names = append(fail.names, others...)
 	return outcome{kind: isFailed, fail: fail}
@@ -64,7 +67,7 @@ func (v view) quiet(p place) bool {
 }
 
 func (v view) evalMap(p place) outcome {
-	d := v.decides.decided[p.key()]
+	d := v.decision(p)
 	switch {
 	case d == nil:
 		return outcome{}
@@ -73,6 +76,7 @@ func (v view) evalMap(p place) outcome {
 	}
 	values := make([]value, d.Count)
 	var fail *failed
+	failures := 0
 	worst := isOK
 	for i := range d.Count {
 		o := v.eval(p.child(0, i))
@@ -83,6 +87,8 @@ func (v view) evalMap(p place) outcome {
 		case isCancelled:
 			worst = isCancelled
 		case isFailed:
+			failures++
+			values[i] = errorValue(o.fail)
 			if fail == nil {
 				fail = &failed{}
 			}
@@ -90,7 +96,7 @@ func (v view) evalMap(p place) outcome {
 			fail.names = append(fail.names, fmt.Sprintf("item[%d]", i))
 		}
 	}
-	if fail != nil {
+	if failures > p.node.Tolerate {
 		return outcome{kind: isFailed, fail: fail}
 	}
 	return outcome{kind: worst, value: list(values)}
@@ -101,7 +107,7 @@ func (v view) evalRetry(p place) outcome {
 	if o.kind != isFailed {
 		return o
 	}
-	d := v.decides.decided[p.key()] // recorded when no round could be had
+	d := v.decision(p) // recorded when no round could be had
 	switch {
 	case d != nil && d.failed() != nil:
 		o.fail = &failed{raw: d.Failure}
@@ -121,7 +127,7 @@ func (v view) evalRetry(p place) outcome {
 // of a retry around it, which begins its count anew.
 func (v view) round(p place) int {
 	own := v.decides.rounds[p.key()]
-	if own == nil {
+	if own == nil || v.stale(p, own.Sequence) {
 		return 0
 	}
 	outer := v.outerRound(p)
@@ -186,7 +192,7 @@ func (lf *leaf) repeatable() bool {
 	case leafSucceeded, leafSkipped:
 		return true
 	case leafCancelled:
-		return !lf.inDoubt
+		return !lf.givenUp
 	case leafFailed:
 		return lf.failed != nil && lf.failed.Retryable
 	}

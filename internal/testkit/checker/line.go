@@ -45,6 +45,9 @@ var aboutStep = map[string]bool{
 // wallTime is the node of the decision that the run's time is over.
 const wallTime = "/budgets/wall_time_ms"
 
+// cleanupTime is the node of the decision that the time of cleanups is over.
+const cleanupTime = "/budgets/cleanup_ms"
+
 // line is one journal line: what the checker needs of any type of event.
 type line struct {
 	RunID    string    `json:"run_id"`
@@ -78,6 +81,7 @@ type line struct {
 	InDoubt     bool             `json:"in_doubt"`
 	Verdict     string           `json:"verdict"`
 	Reason      string           `json:"reason"`
+	Cleanup     bool             `json:"cleanup"`
 	Panic       string           `json:"panic"`    // of run_suspended: the engine broke
 	Imported    string           `json:"imported"` // of run_suspended: brought from another store
 	Takeover    string           `json:"takeover"` // of run_started: a copy goes on
@@ -116,6 +120,7 @@ type limits struct {
 	MaxSteps       int64 `json:"max_steps"`
 	MaxRetries     int64 `json:"max_retries"`
 	WallTimeMS     int64 `json:"wall_time_ms"`
+	CleanupMS      int64 `json:"cleanup_ms"`
 }
 
 // failure is what an event says of why something failed.

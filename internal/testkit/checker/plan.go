@@ -48,6 +48,8 @@ type node struct {
 	Else        *node   `json:"else_branch"`
 	Body        *node   `json:"body"`
 	Node        *node   `json:"node"`
+	Cleanup     *node   `json:"cleanup"`
+	Tolerate    int     `json:"tolerate"`
 	Concurrency int     `json:"concurrency"`
 	MaxAttempts int     `json:"max_attempts"`
 	Max         int     `json:"max"`
@@ -154,7 +156,7 @@ func (n *node) parts() []part {
 	for i, child := range n.Nodes {
 		parts = append(parts, part{child, "/nodes/" + strconv.Itoa(i)})
 	}
-	for _, p := range []part{{n.Then, "/then_branch"}, {n.Else, "/else_branch"}, {n.Body, "/body"}, {n.Node, "/node"}} {
+	for _, p := range []part{{n.Then, "/then_branch"}, {n.Else, "/else_branch"}, {n.Body, "/body"}, {n.Node, "/node"}, {n.Cleanup, "/cleanup"}} {
 		if p.node != nil {
 			parts = append(parts, p)
 		}

@@ -72,6 +72,9 @@ const (
 	RulePlanEnd    Rule = "plan_end"    // a run or nested run ends as its plan and policies say
 	RulePlanOutput Rule = "plan_output" // ... and with its output
 
+	// Cleanups.
+	RuleCleanup Rule = "cleanup" // after each end of a node that was entered, and not before; never left out
+
 	// Time, doubt and the end.
 	RuleTimeOver   Rule = "time_over"       // time is over not before it is; then nothing starts, and the run fails
 	RuleOpenEnd    Rule = "open_end"        // no run ends while a step is open or in doubt
@@ -98,6 +101,7 @@ var invariants = map[Rule]int{
 	RuleRetryRound: 13, RuleRetryMax: 13, RuleRetryFailed: 13, RuleRetryRetryable: 13, RuleRetryDue: 13,
 	RuleAgain: 13, RuleFinishedAgain: 13, RuleDoubtStarted: 13,
 	RuleSkipCause: 14, RuleSkipped: 14, RulePlanEnd: 14, RulePlanOutput: 14,
+	RuleCleanup:  25,
 	RuleTimeOver: 15, RuleOpenEnd: 15, RuleDoubtEnd: 15, RuleUnknown: 15, RuleTransition: 15,
 	RuleRecovery: 8, RuleAdopted: 26,
 }

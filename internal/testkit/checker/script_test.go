@@ -87,7 +87,7 @@ func canonicalAll(nodes []any) []any {
 
 func canonicalObject(v object) object {
 	n := maps.Clone(v)
-	for _, kind := range []string{"parallel", "choice", "map", "retry", "repeat"} {
+	for _, kind := range []string{"parallel", "choice", "map", "retry", "repeat", "finally", "on_failure"} {
 		inner, ok := v[kind]
 		if !ok {
 			continue
@@ -108,6 +108,9 @@ func canonicalObject(v object) object {
 			n["source"], n["item"], n["body"] = object{"from": "args", "pointer": "/xs"}, "x", canonical(inner)
 		case "retry":
 			n["node"] = canonical(inner)
+		case "finally", "on_failure":
+			pair := inner.([]any)
+			n["node"], n["cleanup"] = canonical(pair[0]), canonical(pair[1])
 		case "repeat":
 			n["until"], n["body"] = object{"from": "args", "pointer": "/x"}, canonical(inner)
 		}
@@ -152,7 +155,7 @@ func write(t *testing.T, bundle object, budget object, script string) checker.Jo
 	raw := marshal(t, bundle)
 	sum := sha256.Sum256(raw)
 	limits := object{
-		"max_concurrency": 4, "max_agents": 8, "max_steps": 100, "max_retries": 8, "max_nesting_depth": 4, "wall_time_ms": 900000,
+		"max_concurrency": 4, "max_agents": 8, "max_steps": 100, "max_retries": 8, "max_nesting_depth": 4, "wall_time_ms": 900000, "cleanup_ms": 2000,
 	}
 	maps.Copy(limits, budget)
 	queued := object{

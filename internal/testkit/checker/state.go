@@ -56,6 +56,10 @@ type state struct {
 	cancelled bool // it was asked for
 	imported  bool // from another store, and not taken over
 	expired   bool
+	// cleanupFrom is when the time of cleanups began: when the run came to be one that
+	// can only end, or was continued since.
+	cleanupFrom time.Time
+	cleanupOver bool
 }
 
 // leaf is a step's instance.
@@ -65,6 +69,7 @@ type leaf struct {
 	known    bool // place is set
 	status   leafStatus
 	inDoubt  bool
+	givenUp  bool // cancelled although it was in doubt
 	reenter  bool // a verdict said that it may be entered again
 	attempts int
 	effect   string
@@ -97,6 +102,7 @@ const (
 	entryFirst permission = iota
 	entryRetry
 	entryRerun
+	entryCleanup // once more, after the node that it cleans up after ended again
 	entryIllegal
 )
 
@@ -125,6 +131,9 @@ func (s *state) apply(l *line, p *plan) {
 	case runStarted:
 		s.status = running
 		s.imported = s.imported && l.Takeover == ""
+		if s.cancelled || s.expired {
+			s.cleanupFrom = l.At
+		}
 	case runSuspended:
 		s.status = suspended
 		s.imported = s.imported || l.Imported != ""
@@ -135,11 +144,17 @@ func (s *state) apply(l *line, p *plan) {
 	case runCancelled:
 		s.status = cancelledRun
 	case cancelRequested:
+		if !s.cancelled && !s.expired {
+			s.cleanupFrom = l.At
+		}
 		s.cancelled = true
 	case deadlineExtended:
 		s.deadline = l.Until
 	case decided:
-		s.expired = s.expired || l.Node == wallTime
+		if l.Node == wallTime && !s.expired {
+			s.expired, s.cleanupFrom = true, l.At
+		}
+		s.cleanupOver = s.cleanupOver || l.Node == cleanupTime
 		s.decided[l.Scope+" "+l.Node] = l
 		if l.failed() != nil || !l.truth() { // a repeat's last round fails it so
 			s.setbacks++
@@ -196,7 +211,7 @@ func (s *state) applyStep(l *line, p *plan) {
 	lf := s.leaf(l.StepID, p)
 	switch l.Type {
 	case stepStarted:
-		s.applyStart(lf, l)
+		s.applyStart(lf, l, p)
 	case stepSuspended:
 		s.leave(lf, l, leafSuspended)
 		lf.inDoubt, lf.reason = l.InDoubt, l.Reason
@@ -219,8 +234,8 @@ func (s *state) applyStep(l *line, p *plan) {
 	}
 }
 
-func (s *state) applyStart(lf *leaf, l *line) {
-	e := entry{start: l, how: s.permission(lf, l), before: lf.status, unknown: lf.inDoubt || lf.reenter}
+func (s *state) applyStart(lf *leaf, l *line, p *plan) {
+	e := entry{start: l, how: s.permission(lf, l, p), before: lf.status, unknown: lf.inDoubt || lf.reenter}
 	lf.entries = append(lf.entries, e)
 	s.leave(lf, l, leafRunning)
 	lf.attempts, lf.effect = l.Attempt, l.Effect
@@ -265,7 +280,7 @@ func (s *state) leave(lf *leaf, l *line, to leafStatus) {
 
 func (s *state) end(lf *leaf, l *line, to leafStatus) {
 	s.leave(lf, l, to)
-	lf.inDoubt, lf.reenter = false, false
+	lf.inDoubt, lf.reenter, lf.givenUp = false, false, l.Type == stepCancelled && l.InDoubt
 	lf.output, lf.blob, lf.failure, lf.failed = l.Output, l.OutputBlob, l.Failure, l.failed()
 	if to == leafFailed {
 		s.setbacks++
@@ -277,7 +292,7 @@ func (s *state) end(lf *leaf, l *line, to leafStatus) {
 func (lf *leaf) calls() bool { return lf.effect != "" || lf.agent }
 
 // permission says why the leaf may be entered now, if it may.
-func (s *state) permission(lf *leaf, start *line) permission {
+func (s *state) permission(lf *leaf, start *line, p *plan) permission {
 	switch {
 	case lf.started == 0 && lf.ended == 0:
 		return entryFirst
@@ -285,6 +300,8 @@ func (s *state) permission(lf *leaf, start *line) permission {
 		return entryIllegal
 	case lf.reenter:
 		return entryRerun
+	case !lf.status.open() && lf.known && (view{plan: p, ends: s, decides: s}).stale(lf.place, lf.ended):
+		return entryCleanup
 	case lf.status == leafFailed, lf.status == leafCancelled, lf.status == leafSkipped:
 		if round := s.reopening(lf); round != nil && !start.At.Before(round.Due) {
 			return entryRetry

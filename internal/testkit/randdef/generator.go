@@ -33,6 +33,9 @@ type place struct {
 	// rounds are the steps of the nearest repeat's body so far; nil outside.
 	rounds []string
 	inside bool // of a repeat
+	// maybe may be referred to with a default: what a cleanup is for.
+	maybe   []source
+	cleanup bool // there is an outcome to read
 }
 
 // source is something that references may read.
@@ -94,7 +97,7 @@ func (g *generator) node(p place) drawn {
 	}
 	p.depth--
 	var d drawn
-	switch g.pick("node", 9) {
+	switch g.pick("node", 11) {
 	case 0, 1:
 		return g.step(p)
 	case 2, 3:
@@ -107,6 +110,8 @@ func (g *generator) node(p place) drawn {
 		d = g.mapped(p)
 	case 7:
 		d = g.retry(p)
+	case 8, 9:
+		d = g.cleans(p)
 	default:
 		d = g.repeat(p)
 	}
@@ -182,11 +187,34 @@ func (g *generator) mapped(p place) drawn {
 	p.side = true
 	p.items = append(slices.Clone(p.items), n.Item)
 	n.Body = g.node(p).node
+	if g.chance("tolerates", 3) {
+		tolerate := g.pick("tolerate", 3)
+		n.Tolerate = &tolerate
+	}
 	if g.chance("width", 2) {
 		width := 1 + g.pick("concurrency", 2)
 		n.Concurrency = &width
 	}
 	return drawn{node: n}
+}
+
+// cleans draws a finally or on_failure.
+func (g *generator) cleans(p place) drawn {
+	n := &workflow.Node{Type: workflow.FinallyNode}
+	if g.chance("on failure", 2) {
+		n.Type = workflow.OnFailureNode
+	}
+	inner := g.node(p)
+	n.Node = inner.node
+	d := drawn{node: n, seen: inner.seen, skips: inner.skips}
+	p.cleanup, p.maybe = true, append(slices.Clone(p.maybe), inner.seen...)
+	p.rounds = nil // references to the round before need no more variety
+	cleanup := g.node(p)
+	n.Cleanup = cleanup.node
+	if n.Type == workflow.FinallyNode {
+		d.seen = append(slices.Clone(d.seen), cleanup.seen...)
+	}
+	return d
 }
 
 func (g *generator) retry(p place) drawn {

@@ -79,6 +79,9 @@ func (g *generator) sleep() drawn {
 
 // value draws a template of any value. self is the step that it is for.
 func (g *generator) value(p place, self string) json.RawMessage {
+	if p.cleanup && g.chance("of what is cleaned up", 2) {
+		return g.outcome(p)
+	}
 	switch g.pick("value", 8) {
 	case 1:
 		return encode(map[string]any{"from": "args", "pointer": "/v"})
@@ -102,6 +105,18 @@ func (g *generator) value(p place, self string) json.RawMessage {
 		return g.object(p, "a")
 	}
 	return encode(g.pick("number", 10))
+}
+
+// outcome draws a reference to what a cleanup is for.
+func (g *generator) outcome(p place) json.RawMessage {
+	if len(p.maybe) > 0 && g.chance("a step", 2) {
+		s := p.maybe[g.pick("maybe", len(p.maybe))]
+		return encode(map[string]any{"from": "step", "step": s.name, "default": "none"})
+	}
+	if g.chance("an expression", 3) {
+		return encode(map[string]any{"cel": "outcome.status == 'failed' ? outcome.failure.code : outcome.status"})
+	}
+	return encode(map[string]any{"from": "outcome"})
 }
 
 // previous draws a reference to the preceding round: to the step itself, or to one
@@ -148,6 +163,9 @@ func (g *generator) object(p place, name string) json.RawMessage {
 
 // boolean draws a reference to a boolean.
 func (g *generator) boolean(p place) json.RawMessage {
+	if p.cleanup && g.chance("on the outcome", 3) {
+		return encode(map[string]any{"cel": "outcome.status == 'succeeded'"})
+	}
 	switch g.pick("boolean", 5) {
 	case 1:
 		return literal(false)

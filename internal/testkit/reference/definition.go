@@ -92,7 +92,7 @@ func (d *definition) measure(n *workflow.Node, depth int) {
 // children are a node's parts in their order.
 func children(n *workflow.Node) []*workflow.Node {
 	parts := n.Nodes
-	for _, p := range []*workflow.Node{n.Then, n.Else, n.Body, n.Node} {
+	for _, p := range []*workflow.Node{n.Then, n.Else, n.Body, n.Node, n.Cleanup} {
 		if p != nil {
 			parts = append(parts[:len(parts):len(parts)], p)
 		}
@@ -129,6 +129,7 @@ type scope struct {
 	index  int
 	items  []any // of a map
 	depth  int
+	cleans *cleaned // in whose cleanup the scope is; nil outside of cleanups
 }
 
 // activation is one run of a definition: the root's, or a workflow step's.
@@ -139,7 +140,7 @@ type activation struct {
 }
 
 func (sc *scope) within(n *workflow.Node, index int, items []any) *scope {
-	return &scope{act: sc.act, parent: sc, node: n, index: index, items: items, depth: sc.depth + 1}
+	return &scope{act: sc.act, parent: sc, node: n, index: index, items: items, depth: sc.depth + 1, cleans: sc.cleans}
 }
 
 // suffix is the scope in instance ids: "", or such as "@root[2]#0".

@@ -65,7 +65,7 @@ func (r *reader) object(v map[string]any) (any, error) {
 	switch v["from"] {
 	case "literal":
 		return v["value"], nil
-	case "args", "step", "previous", "item", "run":
+	case "args", "step", "previous", "item", "outcome", "run":
 		return r.reference(v)
 	}
 	if len(v) == 1 {
@@ -137,6 +137,8 @@ func (r *reader) base(ref map[string]any) (any, bool) {
 	case "item":
 		item, _ := ref["name"].(string)
 		return r.item(item)
+	case "outcome":
+		return r.sc.outcome()
 	}
 	v, err := r.Run()
 	return v, err == nil
@@ -161,10 +163,15 @@ func (r *reader) outputIn(instance, name string) (any, bool) {
 	case l == nil:
 	case l.status == Succeeded:
 		return l.output, true
-	case l.status == Failed:
+	case l.status == Failed && goesOn(r.sc.act.def.steps[name]):
 		return errorValue(l.failure), true
 	}
 	return nil, false
+}
+
+// goesOn reports whether what follows sees the step's failure as its output.
+func goesOn(s *workflow.Step) bool {
+	return s.Failure == workflow.ContinueWithError || s.Failure == workflow.SkipDependents
 }
 
 // previous is the same in the preceding round of the nearest repeat around it.
@@ -278,6 +285,12 @@ func (r *reader) Previous(name string) (any, bool, error) {
 // Item implements expr.Env.
 func (r *reader) Item(name string) (any, bool, error) {
 	v, ok := r.item(name)
+	return v, ok, nil
+}
+
+// Outcome implements expr.Env.
+func (r *reader) Outcome() (any, bool, error) {
+	v, ok := r.sc.outcome()
 	return v, ok, nil
 }
 

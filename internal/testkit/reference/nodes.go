@@ -2,6 +2,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/culm-dev/culm/workflow"
@@ -33,6 +34,8 @@ func (x *interp) execNode(t *task, n *workflow.Node, sc *scope, c *cancellation)
 		return x.execRetry(t, n, sc, c)
 	case workflow.RepeatNode:
 		return x.execRepeat(t, n, sc, c)
+	case workflow.FinallyNode, workflow.OnFailureNode:
+		return x.execCleans(t, n, sc, c)
 	}
 	return outcome{kind: failed, fail: x.failure("invalid_definition", "a node of type %q", n.Type), hard: true}
 }
@@ -44,18 +47,18 @@ func policy(s *workflow.Step, out outcome) outcome {
 	}
 	switch s.Failure {
 	case workflow.ContinueWithError:
-		return outcome{val: errorValue(&out.fail.Failure), hard: out.hard}
+		return outcome{val: errorValue(&out.fail.Failure), hard: out.hard, touched: out.touched}
 	case workflow.SkipDependents:
-		return outcome{val: errorValue(&out.fail.Failure), hard: out.hard, skips: true}
+		return outcome{val: errorValue(&out.fail.Failure), hard: out.hard, touched: out.touched, skips: true}
 	}
 	return out
 }
 
 func (x *interp) execSequence(t *task, n *workflow.Node, sc *scope, c *cancellation) (out outcome) {
-	hard := false
+	hard, touched := false, 0
 	for i, child := range n.Nodes {
 		out = x.exec(t, child, sc, c)
-		hard = hard || out.hard
+		hard, touched = hard || out.hard, max(touched, out.touched)
 		if out.kind != ok {
 			break
 		}
@@ -66,7 +69,7 @@ func (x *interp) execSequence(t *task, n *workflow.Node, sc *scope, c *cancellat
 			break
 		}
 	}
-	out.skips, out.hard = false, hard
+	out.skips, out.hard, out.touched = false, hard, touched
 	return out
 }
 
@@ -134,9 +137,9 @@ func (x *interp) execParallel(t *task, n *workflow.Node, sc *scope, outer *cance
 		j.await(t)
 	}
 	var first *failure
-	hard, values := false, make([]any, len(n.Nodes))
+	hard, touched, values := false, 0, make([]any, len(n.Nodes))
 	for i, out := range j.outcomes {
-		hard, values[i] = hard || out.hard, out.val
+		hard, touched, values[i] = hard || out.hard, max(touched, out.touched), out.val
 		if out.kind == failed && (first == nil || out.fail.moment < first.moment) {
 			named := *out.fail
 			named.Message = fmt.Sprintf("branch[%d]: %s", i, named.Message)
@@ -146,11 +149,11 @@ func (x *interp) execParallel(t *task, n *workflow.Node, sc *scope, outer *cance
 	switch {
 	case first != nil:
 		first.Retryable = !hard
-		return outcome{kind: failed, fail: first, hard: hard}
-	case outer.dying():
-		return outcome{kind: cancelled, hard: hard}
+		return outcome{kind: failed, fail: first, hard: hard, touched: touched}
+	case slices.ContainsFunc(j.outcomes, func(o outcome) bool { return o.kind == cancelled }):
+		return outcome{kind: cancelled, hard: hard, touched: touched}
 	}
-	return outcome{val: values, hard: hard}
+	return outcome{val: values, hard: hard, touched: touched}
 }
 
 // noteRace: a parallel that fails makes the result depend on the order.
@@ -189,7 +192,7 @@ func (x *interp) execChoice(t *task, n *workflow.Node, sc *scope, c *cancellatio
 	case d == nil:
 		return outcome{kind: cancelled}
 	case d.failure != nil:
-		return outcome{kind: failed, fail: d.failure, hard: true}
+		return outcome{kind: failed, fail: d.failure, hard: true, touched: d.moment}
 	}
 	taken, other := n.Then, n.Else
 	if !d.truth {
@@ -199,22 +202,24 @@ func (x *interp) execChoice(t *task, n *workflow.Node, sc *scope, c *cancellatio
 		x.skip(other, sc)
 	}
 	if taken == nil {
-		return outcome{}
+		return outcome{touched: d.moment}
 	}
-	return x.exec(t, taken, sc, c)
+	out := x.exec(t, taken, sc, c)
+	out.touched = max(out.touched, d.moment)
+	return out
 }
 
 // decide evaluates a condition, source or until once and for all; in is where its
 // references are seen from. It gives nil if the scope was cancelled before.
 func (x *interp) decide(t *task, n *workflow.Node, sc, in *scope, c *cancellation, template []byte) *decision {
 	key := in.key(n)
-	if d := x.decided[key]; d != nil {
+	if d := x.decided[key]; d != nil && !in.stale(d.moment) {
 		return d
 	}
 	if !x.sched.ask(t, wantTurn, c) {
 		return nil
 	}
-	d := &decision{}
+	d := &decision{moment: x.now()}
 	x.decided[key] = d
 	v, bad := x.eval(template, in, "")
 	if bad != nil {
@@ -256,7 +261,7 @@ func (x *interp) execMap(t *task, n *workflow.Node, sc *scope, c *cancellation) 
 	case d == nil:
 		return outcome{kind: cancelled}
 	case d.failure != nil:
-		return outcome{kind: failed, fail: d.failure, hard: true}
+		return outcome{kind: failed, fail: d.failure, hard: true, touched: d.moment}
 	}
 	defer x.fork()()
 	width := len(d.items)
@@ -273,16 +278,37 @@ func (x *interp) execMap(t *task, n *workflow.Node, sc *scope, c *cancellation) 
 		}
 		j.await(t)
 	}
-	return gather(j.outcomes)
+	tolerated := 0
+	if n.Tolerate != nil {
+		tolerated = *n.Tolerate
+	}
+	out := gather(j.outcomes, tolerated)
+	out.touched = max(out.touched, d.moment)
+	return out
 }
 
-// gather makes a map's outcome of its items': all failures are told.
-func gather(outcomes []outcome) outcome {
+// gather makes a map's outcome of its items': all failures are told. So many of them
+// are tolerated, and are then the items' values.
+func gather(outcomes []outcome, tolerated int) outcome {
+	failures := 0
+	for _, out := range outcomes {
+		if out.kind == failed {
+			failures++
+		}
+	}
+	if failures <= tolerated {
+		outcomes = slices.Clone(outcomes)
+		for i, out := range outcomes {
+			if out.kind == failed {
+				outcomes[i] = outcome{val: errorValue(&out.fail.Failure), hard: out.hard, touched: out.touched}
+			}
+		}
+	}
 	all := outcome{kind: ok}
 	values := make([]any, len(outcomes))
 	var messages []string
 	for i, out := range outcomes {
-		all.hard, values[i] = all.hard || out.hard, out.val
+		all.hard, all.touched, values[i] = all.hard || out.hard, max(all.touched, out.touched), out.val
 		switch out.kind {
 		case cancelled:
 			if all.kind == ok {
@@ -306,74 +332,29 @@ func gather(outcomes []outcome) outcome {
 }
 
 func (x *interp) execRepeat(t *task, n *workflow.Node, sc *scope, c *cancellation) outcome {
-	hard := false
+	hard, touched := false, 0
 	for i := 0; ; i++ {
 		round := sc.within(n, i, nil)
 		out := x.exec(t, n.Body, round, c)
-		hard = hard || out.hard
-		out.skips, out.hard = false, hard
+		hard, touched = hard || out.hard, max(touched, out.touched)
+		out.skips, out.hard, out.touched = false, hard, touched
 		if out.kind != ok {
 			return out
 		}
 		d := x.decide(t, n, sc, round, c, n.Until)
+		if d == nil {
+			return outcome{kind: cancelled, hard: hard, touched: touched}
+		}
+		touched = max(touched, d.moment)
+		out.touched = touched
 		switch {
-		case d == nil:
-			return outcome{kind: cancelled, hard: hard}
 		case d.failure != nil:
-			return outcome{kind: failed, fail: d.failure, hard: true}
+			return outcome{kind: failed, fail: d.failure, hard: true, touched: touched}
 		case d.truth:
 			return out
 		case i+1 >= n.Max:
-			return outcome{kind: failed, fail: x.failure("repeat_exhausted", "until was not true after %d rounds", n.Max), hard: true}
+			spent := x.failure("repeat_exhausted", "until was not true after %d rounds", n.Max)
+			return outcome{kind: failed, fail: spent, hard: true, touched: touched}
 		}
 	}
-}
-
-// execRetry enters its node again as long as that may help. Leaves that succeeded
-// give their recorded outputs, so that only the others are entered.
-func (x *interp) execRetry(t *task, n *workflow.Node, sc *scope, c *cancellation) outcome {
-	if d := x.decided[sc.key(n)]; d != nil { // no round could be had, once before
-		return x.giveUp(n, sc, d.failure, true)
-	}
-	for attempt := 1; ; attempt++ {
-		out := x.execOnce(t, n.Node, sc, c)
-		switch {
-		case out.kind != failed:
-			return out
-		case out.hard:
-			return x.giveUp(n, sc, out.fail, true)
-		case attempt >= n.MaxAttempts:
-			spent := &failure{Failure{
-				Code: "retry_exhausted", Retryable: true,
-				Message: fmt.Sprintf("failed in %d of %d attempts; the last time: %s: %s", attempt, attempt, out.fail.Code, out.fail.Message),
-			}, out.fail.moment}
-			return x.giveUp(n, sc, spent, false)
-		case !x.sched.ask(t, wantTurn, c):
-			return outcome{kind: cancelled}
-		}
-		if x.retries >= x.opts.Limits.MaxRetries {
-			x.race()
-			spent := x.failure("budget_exceeded", "no retries left")
-			x.decided[sc.key(n)] = &decision{failure: spent}
-			return x.giveUp(n, sc, spent, true)
-		}
-		x.retries++
-	}
-}
-
-// execOnce is exec, but for the policy of a step directly inside a retry: that
-// waits until the retry gave up.
-func (x *interp) execOnce(t *task, n *workflow.Node, sc *scope, c *cancellation) outcome {
-	if n.Type == workflow.StepNode {
-		return x.execStep(t, sc.act.def.steps[n.Step], sc, c)
-	}
-	return x.exec(t, n, sc, c)
-}
-
-func (x *interp) giveUp(n *workflow.Node, sc *scope, f *failure, hard bool) outcome {
-	out := outcome{kind: failed, fail: f, hard: hard}
-	if n.Node.Type == workflow.StepNode {
-		return policy(sc.act.def.steps[n.Node.Step], out)
-	}
-	return out
 }

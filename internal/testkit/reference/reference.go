@@ -151,7 +151,7 @@ type leaf struct {
 	output   any
 	failure  *Failure
 	failures int
-	moment   int // of its end, if it succeeded
+	moment   int // of its end
 }
 
 // decision is what a node decided: for good.
@@ -159,6 +159,7 @@ type decision struct {
 	truth   bool
 	items   []any
 	failure *failure
+	moment  int
 }
 
 // failure is a failure on its way up, and the moment it began.
@@ -184,6 +185,9 @@ type outcome struct {
 	skips bool
 	// hard: a leaf in it failed in a way that must not be retried.
 	hard bool
+	// touched is the latest moment that says what became of something in it; 0 if
+	// nothing in it was ever entered.
+	touched int
 }
 
 func (x *interp) now() int {

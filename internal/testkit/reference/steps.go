@@ -18,8 +18,8 @@ func (x *interp) leaf(id string) *leaf {
 // execStep enters a step, unless it succeeded already.
 func (x *interp) execStep(t *task, s *workflow.Step, sc *scope, c *cancellation) outcome {
 	l := x.leaf(sc.instance(s.ID))
-	if l.status == Succeeded {
-		return outcome{val: l.output}
+	if l.status == Succeeded && !sc.stale(l.moment) {
+		return outcome{val: l.output, touched: l.moment}
 	}
 	w := wantTurn
 	if s.Type == workflow.ToolStep {
@@ -45,18 +45,18 @@ func (x *interp) execStep(t *task, s *workflow.Step, sc *scope, c *cancellation)
 
 func (x *interp) succeed(l *leaf, v any) outcome {
 	*l = leaf{status: Succeeded, output: v, failures: l.failures, moment: x.now()}
-	return outcome{val: v}
+	return outcome{val: v, touched: l.moment}
 }
 
 func (x *interp) fail(l *leaf, f *failure) outcome {
 	x.sched.settle = true
-	*l = leaf{status: Failed, failure: &f.Failure, failures: l.failures}
-	return outcome{kind: failed, fail: f, hard: !f.Retryable}
+	*l = leaf{status: Failed, failure: &f.Failure, failures: l.failures, moment: x.now()}
+	return outcome{kind: failed, fail: f, hard: !f.Retryable, touched: l.moment}
 }
 
 func (x *interp) cancel(l *leaf) outcome {
-	*l = leaf{status: Cancelled, failures: l.failures}
-	return outcome{kind: cancelled}
+	*l = leaf{status: Cancelled, failures: l.failures, moment: x.now()}
+	return outcome{kind: cancelled, touched: l.moment}
 }
 
 // args evaluates a step's arguments; absent ones are {}.
@@ -114,7 +114,7 @@ func (x *interp) execWorkflow(t *task, s *workflow.Step, sc *scope, c *cancellat
 		return x.fail(l, x.failure("invalid_input", "%v", err))
 	}
 	x.steps++
-	inner := &scope{act: &activation{def: def, prefix: sc.instance(s.ID) + "/", args: args}}
+	inner := &scope{act: &activation{def: def, prefix: sc.instance(s.ID) + "/", args: args}, cleans: sc.cleans}
 	out := x.exec(t, def.plan, inner, c)
 	x.sched.ask(t, wantEnd, c)
 	switch out.kind {
