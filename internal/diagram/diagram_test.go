@@ -107,6 +107,15 @@ func TestStatesOfARunAreShown(t *testing.T) {
 	golden(t, "states.svg", plan.SVG())
 }
 
+func TestCleanupsAreDrawn(t *testing.T) {
+	t.Parallel()
+	p := compile(t, "testdata/cleanup.yaml")
+	plan := diagram.Of(p, workflow.Limits{}, diagram.Options{Depth: -1})
+	golden(t, "cleanup.txt", plan.Text())
+	golden(t, "cleanup.mermaid", plan.Mermaid())
+	golden(t, "cleanup.svg", plan.SVG())
+}
+
 // A frame may have parts that only follow in some cases; a tree may leave its own
 // line out.
 func TestPartsWithLabelsAreDrawn(t *testing.T) {

@@ -95,9 +95,10 @@ func block(n *workflow.PlanNode, at place) *Block {
 	case workflow.ChoiceNode:
 		b.Kind = Choice
 	}
+	b.Inline = n.Cleans()
 	labels := partLabels(n.Type)
 	for i, child := range n.Children {
-		part := Part{Block: block(child, at)}
+		part := Part{Block: block(child, at), Skipped: n.Type == workflow.OnFailureNode && i > 0}
 		if i < len(labels) {
 			part.Label = labels[i]
 		}
@@ -114,6 +115,10 @@ func partLabels(t workflow.NodeType) []string {
 	switch t {
 	case workflow.ChoiceNode:
 		return []string{"then", "else"}
+	case workflow.FinallyNode:
+		return []string{"", "finally"}
+	case workflow.OnFailureNode:
+		return []string{"", "on failure"}
 	}
 	return nil
 }

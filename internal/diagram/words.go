@@ -22,6 +22,10 @@ func nodeWords(n *workflow.PlanNode) string {
 		return mapWords(def)
 	case workflow.RetryNode:
 		return "retry, " + retryWords(def)
+	case workflow.FinallyNode:
+		return "in any case cleaned up after"
+	case workflow.OnFailureNode:
+		return "cleaned up after, unless it succeeds"
 	case workflow.RepeatNode:
 		return fmt.Sprintf("repeat until %s, at most %s", reading(def.Until), count(def.Max, "time"))
 	}
@@ -32,6 +36,9 @@ func mapWords(def *workflow.Node) string {
 	text := fmt.Sprintf("for each %s of %s", def.Item, reading(def.Source))
 	if def.Concurrency != nil {
 		text += ", " + strconv.Itoa(*def.Concurrency) + " at a time"
+	}
+	if def.Tolerate != nil && *def.Tolerate > 0 {
+		text += ", of which " + strconv.Itoa(*def.Tolerate) + " may fail"
 	}
 	return text
 }
