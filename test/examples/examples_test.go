@@ -16,7 +16,7 @@ func TestEveryExampleIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tested := []string{"crash-demo", "embed", "hello", "nested", "repo-report", "retry-and-repeat"}
+	tested := []string{"cleanup", "crash-demo", "embed", "hello", "nested", "repo-report", "retry-and-repeat"}
 	for _, entry := range entries {
 		if !slices.Contains(tested, entry.Name()) {
 			t.Errorf("examples/%s has no test here", entry.Name())
@@ -27,7 +27,7 @@ func TestEveryExampleIsTested(t *testing.T) {
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.culm("validate", example(t, "crash-demo"), example(t, "hello/workflows"), example(t, "nested"), example(t, "repo-report"), example(t, "retry-and-repeat"))
+	s.culm("validate", example(t, "cleanup"), example(t, "crash-demo"), example(t, "hello/workflows"), example(t, "nested"), example(t, "repo-report"), example(t, "retry-and-repeat"))
 }
 
 func TestExamplesAreTidy(t *testing.T) {
