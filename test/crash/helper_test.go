@@ -94,6 +94,9 @@ func (w *worker) act(ctx context.Context) error {
 	case opRestart:
 		v, err := w.Restart(ctx, w.task.Run, culm.RestartOptions{Session: "night"})
 		return w.through(ctx, v, err)
+	case opCancel:
+		_, err := w.Cancel(ctx, w.task.Run, culm.CancelOptions{Session: culm.AnySession})
+		return err
 	case opRecover:
 		all, err := w.Recover(ctx)
 		for _, r := range all {

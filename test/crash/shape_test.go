@@ -18,18 +18,23 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// shape is a workflow to be killed in: the zoo, with every kind of node, or a random
-// one, both of which the reference interpreter knows the result of.
+// shape is a workflow to be killed in: the zoo, with every kind of node, the cleanups,
+// or a random one, of all of which the reference interpreter knows the result.
 type shape struct {
-	// Random is the seed of a random definition; 0 stands for the zoo.
+	// Random is the seed of a random definition; 0 stands for a written one.
 	Random int
+	// Cleanups stands for cleanup.yaml; without it, and Random, it is the zoo.
+	Cleanups bool
 	// Calm keeps parallels of random definitions from failing.
 	Calm        bool
 	Concurrency int64
 }
 
 func (sh shape) String() string {
-	if sh.Random == 0 {
+	switch {
+	case sh.Cleanups:
+		return "cleanups"
+	case sh.Random == 0:
 		return "zoo"
 	}
 	return fmt.Sprintf("random %d (calm %v, concurrency %d)", sh.Random, sh.Calm, sh.Concurrency)
@@ -40,8 +45,12 @@ func (sh shape) drawn() (*randdef.Case, error) {
 	if sh.Random != 0 {
 		return randdef.Cases(randdef.Config{Calm: sh.Calm, Concurrency: sh.Concurrency}).Example(sh.Random), nil
 	}
+	names := []string{"zoo", "inner", "brittle"}
+	if sh.Cleanups {
+		names = []string{"cleanup", "cleanup-inner"}
+	}
 	var sources []*workflow.Source
-	for _, name := range []string{"zoo", "inner", "brittle"} {
+	for _, name := range names {
 		text, err := testdata.ReadFile("testdata/" + name + ".yaml")
 		if err != nil {
 			return nil, err

@@ -23,7 +23,8 @@ func TestTheZooHasEverything(t *testing.T) {
 		"item@root[2]": reference.Succeeded, "flaky": reference.Succeeded, "nap": reference.Succeeded,
 		"soft": reference.Failed, "taken": reference.Succeeded, "other": reference.Skipped, "round@root#1": reference.Succeeded,
 		"nested/each@root[1]": reference.Succeeded, "nested/doze@root[0]": reference.Succeeded, "stubborn@root[0]": reference.Succeeded,
-		"guarded/broken": reference.Failed, "guarded/never": reference.Skipped, "vague": reference.Succeeded, "close": reference.Succeeded,
+		"guarded/broken": reference.Failed, "guarded/never": reference.Skipped, "vague": reference.Succeeded,
+		"undo": reference.Succeeded, "tidy": reference.Succeeded, "close": reference.Succeeded,
 	} {
 		if want.Steps[id] != status {
 			t.Errorf("step %s: %q, want %s", id, want.Steps[id], status)

@@ -23,6 +23,7 @@ const (
 	opRecover  op = "recover"  // recovers everything
 	opContinue op = "continue" // continues the run and sees it through
 	opResolve  op = "resolve"  // decides on the step, by what the log of effects says
+	opCancel   op = "cancel"   // cancels the run
 	opRestart  op = "restart"  // restarts the run and sees the new one through
 	opFinish   op = "finish"   // takes the run up, whatever state it is in, and sees it through
 	opShape    op = "shape"    // starts the shape, unless it was started, and finishes it
