@@ -7,6 +7,7 @@ import (
 
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/file"
 	"github.com/culm-dev/culm/store/sqlite"
 )
 
@@ -19,11 +20,16 @@ func OpenStore(ctx context.Context, url string) (store.Store, error) {
 // OpenDamaged is [OpenStore] that also opens a store whose files are damaged, for
 // its [store.Keeper] to examine and salvage. Its commits may be refused.
 func OpenDamaged(ctx context.Context, url string) (store.Store, error) {
-	path, ok := strings.CutPrefix(url, "sqlite:")
-	if !ok || path == "" {
+	var st store.Store
+	var err error
+	switch scheme, path, _ := strings.Cut(url, ":"); {
+	case scheme == "sqlite" && path != "":
+		st, err = sqlite.Open(ctx, path, sqlite.Options{Repair: true})
+	case scheme == "file" && path != "":
+		st, err = file.Open(ctx, path, file.Options{Repair: true})
+	default:
 		return OpenStore(ctx, url)
 	}
-	st, err := sqlite.Open(ctx, path, sqlite.Options{Repair: true})
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

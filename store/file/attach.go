@@ -28,6 +28,9 @@ func (s *Store) attach() (*attached, error) {
 		return s.attached, nil
 	}
 	id, err := s.paths.readFormat()
+	if s.opt.Repair && errors.Is(err, errFormatDamaged) {
+		id, err = &identity{Format: format, Generation: unknownGeneration}, nil
+	}
 	if id == nil || err != nil {
 		return nil, err
 	}
@@ -38,6 +41,9 @@ func (s *Store) attach() (*attached, error) {
 	}
 	if first {
 		err = s.replay()
+	}
+	if s.opt.Repair && errors.Is(err, errLogDamaged) {
+		err = nil
 	}
 	if err == nil {
 		a.log, a.applied, err = s.paths.openForReading()

@@ -102,13 +102,15 @@ func (w *writer) others(to position) {
 func (w *writer) forgetTouched(ops []op) {
 	for i := range ops {
 		o := &ops[i]
-		if o.kind == opMove || o.kind == opPrune {
-			w.files.forgetUnder(o.path)
-		} else {
-			w.files.forget(o.path)
-		}
-		if dir := streamOf(o.path); dir != "" {
-			w.disown(dir)
+		for _, place := range [2]string{o.path, o.from} {
+			if o.kind == opMove {
+				w.files.forgetUnder(place)
+			} else {
+				w.files.forget(place)
+			}
+			if dir := streamOf(place); dir != "" {
+				w.disown(dir)
+			}
 		}
 	}
 }
@@ -160,5 +162,8 @@ func (w *writer) redo(r *record) error {
 		return errors.Join(fmt.Errorf("apply commit: %w", err))
 	}
 	w.log.end = r.next
-	return w.markApplied(mark{position: r.next})
+	if err := w.markApplied(mark{position: r.next}); err != nil || !settles(r.ops) {
+		return err
+	}
+	return w.beginAnew(w.log.start())
 }

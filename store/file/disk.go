@@ -16,7 +16,6 @@ type disk interface {
 	mkdir(path string) error
 	rename(from, to string) error
 	remove(path string) error
-	removeAll(path string) error
 	// syncDir makes the names in a folder durable.
 	syncDir(path string) error
 }
@@ -48,7 +47,6 @@ func (osDisk) open(path string, flag int) (diskFile, error) {
 func (osDisk) mkdir(path string) error      { return os.Mkdir(path, 0o700) }
 func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 func (osDisk) remove(path string) error     { return os.Remove(path) }
-func (osDisk) removeAll(path string) error  { return os.RemoveAll(path) }
 func (osDisk) syncDir(path string) error    { return localfs.SyncDir(path) }
 
 func (f osFile) Sync() error { return datasync(f.File) }

@@ -63,3 +63,6 @@ func open(t *testing.T, dir string) *file.Store {
 	})
 	return s
 }
+
+// OpenCopy implements [storetest.Copier].
+func (h harness) OpenCopy(t *testing.T, dir string) store.Store { return open(t, dir) }

@@ -17,6 +17,11 @@ const (
 	oldest = 1
 )
 
+var errFormatDamaged = errors.New("the store is damaged: " + formatFile + " does not verify")
+
+// unknownGeneration stands for one that cannot be read any more.
+const unknownGeneration = "unknown"
+
 // identity is the content of format.json.
 type identity struct {
 	Format     int64  `json:"culm_file_store"`
@@ -43,10 +48,10 @@ func (p paths) readFormat() (*identity, error) {
 	}
 	var id identity
 	if err := decodeSealed(raw, &id); err != nil {
-		return nil, fmt.Errorf("the store is damaged: %s does not verify: %w", formatFile, err)
+		return nil, fmt.Errorf("%w: %w", errFormatDamaged, err)
 	}
 	if id.Format < oldest || id.Generation == "" {
-		return nil, errors.New("the store is damaged: " + formatFile + " says nothing that this version knows")
+		return nil, fmt.Errorf("%w: it says nothing that this version knows", errFormatDamaged)
 	}
 	return &id, nil
 }

@@ -30,7 +30,7 @@ func (r *Recorder) Fail(what string) {
 
 // recorded is one thing that was done.
 type recorded struct {
-	what     string // create, write, truncate, sync, mkdir, rename, remove, prune, syncdir
+	what     string // create, write, truncate, sync, mkdir, rename, remove, syncdir
 	path, to string
 	file     int
 	at       int64
@@ -98,9 +98,11 @@ func (r *Recorder) mkdir(path string) error {
 func (r *Recorder) rename(from, to string) error {
 	return r.note(recorded{what: "rename", path: r.rel(from), to: r.rel(to)}, func() error {
 		err := osDisk{}.rename(from, to)
-		if id, ok := r.files[r.rel(from)]; ok && err == nil {
-			delete(r.files, r.rel(from))
-			r.files[r.rel(to)] = id
+		for path, id := range r.files {
+			if err == nil && under(path, r.rel(from)) {
+				delete(r.files, path)
+				r.files[r.rel(to)+path[len(r.rel(from)):]] = id
+			}
 		}
 		return err
 	})
@@ -114,10 +116,6 @@ func (r *Recorder) remove(path string) error {
 		}
 		return err
 	})
-}
-
-func (r *Recorder) removeAll(path string) error {
-	return r.note(recorded{what: "prune", path: r.rel(path)}, func() error { return osDisk{}.removeAll(path) })
 }
 
 func (r *Recorder) syncDir(path string) error {
@@ -177,7 +175,7 @@ func (m *image) do(op recorded) {
 	case "create":
 		m.files[op.file] = &inode{}
 		m.hidden = append(m.hidden, op)
-	case "mkdir", "rename", "remove", "prune":
+	case "mkdir", "rename", "remove":
 		m.hidden = append(m.hidden, op)
 	case "write", "truncate":
 		m.files[op.file].pending = append(m.files[op.file].pending, op)
@@ -246,9 +244,8 @@ func (m *image) name(op recorded) {
 	case "mkdir":
 		m.names[op.path] = 0
 	case "rename":
-		if id, ok := m.names[op.path]; ok {
-			delete(m.names, op.path)
-			m.names[op.to] = id
+		if _, ok := m.names[op.path]; ok {
+			m.rename(op.path, op.to)
 		} else { // its first name is not durable, and never will be
 			for i, h := range m.hidden {
 				if h.what == "create" && h.path == op.path {
@@ -259,6 +256,21 @@ func (m *image) name(op recorded) {
 		}
 	case "remove":
 		delete(m.names, op.path)
+	}
+}
+
+// rename moves a file, or a folder with all that is in it.
+func (m *image) rename(from, to string) {
+	for path, id := range m.names {
+		if under(path, from) {
+			delete(m.names, path)
+			m.names[to+path[len(from):]] = id
+		}
+	}
+	for i, h := range m.hidden {
+		if h.what != "rename" && under(h.path, from) && h.path != from {
+			m.hidden[i].path = to + h.path[len(from):]
+		}
 	}
 }
 

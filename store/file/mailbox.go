@@ -57,18 +57,22 @@ func (t *txn) post(p *store.Post, r *request) error {
 	box.Last++
 	box.Waiting++
 	c.signal = true
-	m := mailFile{Stream: c.name, Number: box.Last, ID: p.ID, At: r.at.UTC()}
-	if utf8.Valid(p.Body) {
-		m.Text = string(p.Body)
-	} else {
-		m.Base64 = p.Body
-	}
-	raw, err := encodeSealed(m)
+	raw, err := encodeMail(c.name, &store.Mail{Number: box.Last, ID: p.ID, Body: p.Body, At: r.at})
 	if err != nil {
 		return err
 	}
 	c.posted = append(c.posted, posted{box.Last, raw})
 	return nil
+}
+
+func encodeMail(stream string, mail *store.Mail) ([]byte, error) {
+	m := mailFile{Stream: stream, Number: mail.Number, ID: mail.ID, At: mail.At.UTC()}
+	if utf8.Valid(mail.Body) {
+		m.Text = string(mail.Body)
+	} else {
+		m.Base64 = mail.Body
+	}
+	return encodeSealed(m)
 }
 
 func seenChain(prev hexSum, line []byte) hexSum {

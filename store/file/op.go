@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 )
 
@@ -25,7 +26,6 @@ const (
 	opPut                      // data is the whole content
 	opRemove                   // the file, if it is there
 	opMove                     // the file or folder from, which is synced, gets the name path
-	opPrune                    // the folder and all in it
 )
 
 // appendOps encodes operations.
@@ -52,6 +52,18 @@ func appendBytes[T ~string | ~[]byte](b []byte, v T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(v))), v...)
 }
 
+// settles tells whether operations must not be done again once others follow: they
+// give or take the folder of a stream. The log begins anew with them.
+func settles(ops []op) bool {
+	for i := range ops {
+		o := &ops[i]
+		if o.kind == opMove && (path.Dir(o.path) == runsDir || path.Dir(o.from) == runsDir) {
+			return true
+		}
+	}
+	return false
+}
+
 var errOps = errors.New("its operations do not decode")
 
 // decodeOps is the inverse of appendOps. Data shares b's memory.
@@ -72,7 +84,7 @@ func decodeOps(b []byte) ([]op, error) {
 			o.data = r.bytes()
 		case opMove:
 			o.from = string(r.bytes())
-		case opRemove, opPrune:
+		case opRemove:
 		default:
 			return nil, fmt.Errorf("%w: kind %d", errOps, o.kind)
 		}

@@ -28,6 +28,10 @@ type Options struct {
 	// Clock dates mail. Default [time.Now].
 	Clock func() time.Time
 
+	// Repair opens a store to be examined and salvaged, whatever is wrong with its
+	// files. Commits are refused with [store.ErrPoisoned].
+	Repair bool
+
 	disk disk        // nil for the real one; another only in tests
 	hook func(point) // called where a process may die; nil outside of tests
 	trim int64       // length of the redo log at which it begins anew
@@ -95,7 +99,10 @@ type Store struct {
 	}
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Keeper = (*Store)(nil)
+)
 
 // Open opens the store in the folder dir, which need not exist: Open makes nothing,
 // and the folder is made by the first commit that stores something. The first handle
@@ -119,6 +126,9 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, error) {
 	}
 	s := &Store{paths: p, opt: opt.withDefaults(), id: id}
 	s.state.damaged = make(map[string]string)
+	if s.opt.Repair {
+		s.state.poison = fmt.Errorf("%w: it was opened for repair", store.ErrPoisoned)
+	}
 	s.locks = owner.New(p.locks, id, s.named)
 	s.watches = watch.New(s.opt.PollInterval, s.newLookout)
 	if _, err := s.attach(); err != nil {

@@ -47,9 +47,6 @@ func (o *openFiles) apply(p *op) error {
 		}
 	case opMove:
 		return o.move(p)
-	case opPrune:
-		o.forgetUnder(p.path)
-		return o.disk.removeAll(o.paths.at(p.path))
 	}
 	return nil
 }
@@ -136,6 +133,7 @@ func (o *openFiles) mkdirs(rel string) error {
 // Its name must not become durable in a folder that does not: both would be lost.
 func (o *openFiles) move(p *op) error {
 	o.forgetUnder(p.path)
+	o.forgetUnder(p.from)
 	if _, err := os.Lstat(o.paths.at(p.from)); missing(err) {
 		return nil
 	}

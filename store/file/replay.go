@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 )
 
 // replay is run by the first handle since all others died. Perhaps the machine did
@@ -50,6 +49,9 @@ func (s *Store) replay() (err error) {
 	if err == nil {
 		err = w.markApplied(mark{position: end})
 	}
+	if err == nil && settles(final.ops) {
+		err = w.beginAnew(e.start())
+	}
 	return errors.Join(err, w.close())
 }
 
@@ -84,9 +86,9 @@ func (o *outcome) add(p op) {
 	switch p.kind {
 	case opPut, opRemove:
 		o.drop(p.path)
-	case opMove, opPrune:
+	case opMove:
 		for place := range o.at {
-			if place == p.path || strings.HasPrefix(place, p.path+"/") {
+			if under(place, p.path) || under(place, p.from) {
 				o.drop(place)
 			}
 		}
@@ -121,7 +123,7 @@ func (o *outcome) shown(p paths, i int) (bool, error) {
 		return holds(p.at(op.path), op.data, op.at, o.lastAt(i))
 	case opPut:
 		return holds(p.at(op.path), op.data, 0, o.lastAt(i))
-	case opRemove, opPrune:
+	case opRemove:
 		_, err := os.Lstat(p.at(op.path))
 		return missing(err), nil
 	case opMove:
