@@ -12,7 +12,7 @@
 //	runs/<stream>/seen.jsonl       the ids of all messages that ever came
 //	accounts/, keys/               accounts of no stream; unique keys
 //	log/redo, log/applied          the redo log, and how far it was applied
-//	staged/                        large values on their way
+//	staged/                        large values on their way; folders made ahead
 //	locks/<owner>.lock             one per process that owns streams, locked for its life
 //	locks/next, turn               the turnstile that writers pass in the order they came
 //	locks/open                     locked, shared, by every process that has the store open

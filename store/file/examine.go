@@ -169,6 +169,9 @@ func (x *examination) staged() error {
 		return errors.Join(terr, err)
 	}
 	for _, name := range names {
+		if x.s.needed(name) {
+			continue
+		}
 		x.tell(store.FoundLeftoverFile, "%s", x.s.paths.at(stagedDir+"/"+name))
 	}
 	return nil

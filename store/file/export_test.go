@@ -55,3 +55,6 @@ func Hooked(hook func(at string), trim int64) Options {
 
 // Trim has the redo log begin anew.
 func (s *Store) Trim() error { return s.trim(0, nil) }
+
+// Refill makes spare folders now.
+func (s *Store) Refill() { s.spares.refill() }

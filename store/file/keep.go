@@ -228,6 +228,9 @@ func (s *Store) compact(ctx context.Context) (freed int64, err error) {
 		return 0, err
 	}
 	for _, name := range names {
+		if s.needed(name) {
+			continue
+		}
 		path := filepath.Join(s.paths.at(stagedDir), name)
 		size, _ := sizeOf(path)
 		if err := os.RemoveAll(path); err != nil {

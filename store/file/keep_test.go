@@ -107,3 +107,44 @@ func TestADamagedLogIsRefusedAndSalvaged(t *testing.T) {
 		}
 	}
 }
+
+// Folders that are made ahead become streams like any other; those of the dead go.
+func TestSpareFolders(t *testing.T) {
+	t.Parallel()
+	dir := dirOf(t)
+	staged := func() int {
+		entries, err := os.ReadDir(filepath.Join(dir, "staged"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	s := open(t, dir)
+	commit(t, s, newStream("first", `{}`))
+	s.Refill()
+	ahead := staged()
+	commit(t, s, newStream("second", `{}`))
+	if n := staged(); ahead == 0 || n != ahead-1 {
+		t.Errorf("%d folders were made ahead, and then there are %d", ahead, n)
+	}
+	other := open(t, dir)
+	for _, name := range []string{"first", "second"} {
+		if groups, err := other.Read(t.Context(), name, 0, 0); err != nil || len(groups) != 1 {
+			t.Errorf("%s: %d groups, %v", name, len(groups), err)
+		}
+	}
+	if err := other.Examine(t.Context(), func(f store.Finding) { t.Errorf("found %+v", f) }); err != nil {
+		t.Error(err)
+	}
+	if _, err := other.Compact(t.Context()); err != nil || staged() != ahead-1 {
+		t.Errorf("%d folders of the living are left, %v", staged(), err)
+	}
+	if err := s.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	next := open(t, dir)
+	commit(t, next, newStream("third", `{}`))
+	if n := staged(); n != 0 {
+		t.Errorf("%d folders of the dead are left", n)
+	}
+}

@@ -83,6 +83,7 @@ type Store struct {
 	listing listing
 	places  places
 	news    news
+	spares  spares
 
 	attaching sync.Mutex
 	attached  *attached // nil until there is a store; guarded by attaching
@@ -125,6 +126,7 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{paths: p, opt: opt.withDefaults(), id: id}
+	s.spares.s = s
 	s.state.damaged = make(map[string]string)
 	if s.opt.Repair {
 		s.state.poison = fmt.Errorf("%w: it was opened for repair", store.ErrPoisoned)
@@ -216,6 +218,7 @@ func (s *Store) Close() error {
 	var errs []error
 	if w := s.writer; w != nil { // nobody else is left who could change it
 		w.trimmer.close()
+		s.spares.close()
 		errs = append(errs, s.tidy(w), w.close())
 		s.writer = nil
 	}

@@ -19,6 +19,8 @@ type openFiles struct {
 	byRel map[string]*list.Element // of *openFile
 	order list.List                // the one used last is in front
 	solid map[string]bool          // folders whose names are durable
+	// spare gives a folder to be renamed into one of a new stream, "" if there is none.
+	spare func() string
 }
 
 type openFile struct {
@@ -116,6 +118,11 @@ func (o *openFiles) release(f *openFile) error {
 
 // mkdirs makes folders; they become durable with the log's next beginning.
 func (o *openFiles) mkdirs(rel string) error {
+	if path.Dir(rel) == runsDir && o.spare != nil {
+		if from := o.spare(); from != "" && o.disk.rename(o.paths.at(from), o.paths.at(rel)) == nil {
+			return nil
+		}
+	}
 	err := o.disk.mkdir(o.paths.at(rel))
 	if missing(err) && rel != "." {
 		if err := o.mkdirs(path.Dir(rel)); err != nil {

@@ -97,6 +97,9 @@ func TestAPowerLossWhileHouseIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed := disk.Done()
+	s.Refill()
+	commit(t, s, newStream("spared", event(1))) // in a folder that was made ahead
+	spared := disk.Done()
 	commit(t, s, appendTo("s", 5, event(6)))
 	for moment := began; moment <= disk.Done(); moment++ {
 		left := dirOf(t)
@@ -118,6 +121,9 @@ func TestAPowerLossWhileHouseIsKept(t *testing.T) {
 		must, mustNot := moment >= restored && moment <= removing, moment >= removed
 		if err != nil && !gone || must && gone || mustNot && !gone {
 			t.Errorf("after %d of %d, %d, %d, %d: %v", moment, began, restored, removing, removed, err)
+		}
+		if _, err := survivor.Extract(t.Context(), "spared"); err != nil && (moment >= spared || !errors.Is(err, store.ErrNotFound)) {
+			t.Errorf("after %d, with the new stream at %d: %v", moment, spared, err)
 		}
 		if _, err := survivor.Extract(t.Context(), "s"); err != nil {
 			t.Errorf("after %d: the other: %v", moment, err)

@@ -22,23 +22,23 @@ const (
 )
 
 // trimmer keeps the redo log short: it syncs the files that the log can write again,
-// beside the commits, and then has the log begin anew.
+// beside the commits, and then has the log begin anew. It makes spare folders, too.
 type trimmer struct {
-	s    *Store
-	wake chan struct{} // capacity 1
-	stop chan struct{}
-	done chan struct{}
+	s            *Store
+	wake, refill chan struct{} // capacity 1
+	stop         chan struct{}
+	done         chan struct{}
 }
 
 func startTrimmer(s *Store) *trimmer {
-	t := &trimmer{s: s, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	t := &trimmer{s: s, wake: make(chan struct{}, 1), refill: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go t.loop()
 	return t
 }
 
-func (t *trimmer) wakeUp() {
+func (t *trimmer) wakeUp(to chan<- struct{}) {
 	select {
-	case t.wake <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -49,6 +49,8 @@ func (t *trimmer) loop() {
 		select {
 		case <-t.stop:
 			return
+		case <-t.refill:
+			t.s.spares.refill()
 		case <-t.wake:
 			// A disk that does not sync is one that no commit may count on.
 			if err := t.s.trim(t.s.opt.trim/2, t.stop); err != nil && poisons(err) {

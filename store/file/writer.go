@@ -95,8 +95,19 @@ func (s *Store) openWriter() (*writer, error) {
 	}
 	w.turnstile = t
 	w.trimmer = startTrimmer(s)
+	w.files.spare = w.spare
+	s.sweepSpares()
 	s.writer = w
 	return w, nil
+}
+
+// spare takes a folder that was made ahead.
+func (w *writer) spare() string {
+	dir, refill := w.s.spares.take()
+	if refill {
+		w.trimmer.wakeUp(w.trimmer.refill)
+	}
+	return dir
 }
 
 func (p paths) makeDirs() error {
@@ -246,7 +257,7 @@ func (w *writer) write(ops []op) error {
 		return err
 	}
 	if next.off > w.s.opt.trim {
-		w.trimmer.wakeUp()
+		w.trimmer.wakeUp(w.trimmer.wake)
 	}
 	if cap(w.record) > 1<<20 {
 		w.record = nil
