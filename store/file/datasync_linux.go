@@ -2,6 +2,7 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,22 @@ func datasync(f *os.File) error {
 		err := unix.Fdatasync(int(f.Fd()))
 		if !errors.Is(err, unix.EINTR) {
 			return os.NewSyscallError("fdatasync", err)
+		}
+	}
+}
+
+// syncfs makes all that was written to the file system of a folder durable. Since
+// Linux 5.8 it tells of errors in writing back as fsync does.
+func syncfs(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync file system: %w", err)
+	}
+	defer f.Close()
+	for {
+		err := unix.Syncfs(int(f.Fd()))
+		if !errors.Is(err, unix.EINTR) {
+			return os.NewSyscallError("syncfs", err)
 		}
 	}
 }

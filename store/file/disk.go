@@ -18,6 +18,9 @@ type disk interface {
 	remove(path string) error
 	// syncDir makes the names in a folder durable.
 	syncDir(path string) error
+	// syncAll makes all that was done to the file system of a folder durable, or is
+	// [errors.ErrUnsupported].
+	syncAll(path string) error
 }
 
 // diskFile is an open file.
@@ -48,6 +51,7 @@ func (osDisk) mkdir(path string) error      { return os.Mkdir(path, 0o700) }
 func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 func (osDisk) remove(path string) error     { return os.Remove(path) }
 func (osDisk) syncDir(path string) error    { return localfs.SyncDir(path) }
+func (osDisk) syncAll(path string) error    { return syncfs(path) }
 
 func (f osFile) Sync() error { return datasync(f.File) }
 

@@ -30,7 +30,7 @@ func (r *Recorder) Fail(what string) {
 
 // recorded is one thing that was done.
 type recorded struct {
-	what     string // create, write, truncate, sync, mkdir, rename, remove, syncdir
+	what     string // create, write, truncate, sync, mkdir, rename, remove, syncdir, syncall
 	path, to string
 	file     int
 	at       int64
@@ -122,6 +122,10 @@ func (r *Recorder) syncDir(path string) error {
 	return r.note(recorded{what: "syncdir", path: r.rel(path)}, func() error { return osDisk{}.syncDir(path) })
 }
 
+func (r *Recorder) syncAll(path string) error {
+	return r.note(recorded{what: "syncall"}, func() error { return osDisk{}.syncAll(path) })
+}
+
 type recordedFile struct {
 	diskFile
 	r    *Recorder
@@ -177,6 +181,11 @@ func (m *image) do(op recorded) {
 		m.hidden = append(m.hidden, op)
 	case "mkdir", "rename", "remove":
 		m.hidden = append(m.hidden, op)
+	case "syncall":
+		for id := range m.files {
+			m.do(recorded{what: "sync", file: id})
+		}
+		m.settle(func(string) int { return len(m.hidden) })
 	case "write", "truncate":
 		m.files[op.file].pending = append(m.files[op.file].pending, op)
 	case "sync":

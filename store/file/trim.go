@@ -3,6 +3,7 @@ package file
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,11 @@ import (
 
 const (
 	// trimBytes is the length of the redo log at which it begins anew.
-	trimBytes = 4 << 20
+	trimBytes = 8 << 20
+	// trimApart is how many files and folders are at most synced one by one. Each
+	// costs the disk what a commit costs it, and commits wait for it; more of them are
+	// synced with the whole file system, which costs it once.
+	trimApart = 32
 	// trimRest is how much of it may be left to be synced in a turn.
 	trimRest = 64 << 10
 	// trimPasses is how often what others add meanwhile is synced before that.
@@ -90,7 +95,7 @@ func (s *Store) trim(least int64, stop <-chan struct{}) error {
 	}
 	synced := e.start()
 	for range trimPasses {
-		if err := s.syncTouched(&e, a.log, synced, m.off); err != nil {
+		if err := s.syncTouched(&e, a.log, synced, m.off, trimApart); err != nil {
 			return err
 		}
 		synced = m.position
@@ -143,7 +148,7 @@ func (w *writer) beginAnew(synced position) error {
 	if w.log.end == w.log.start() {
 		return nil
 	}
-	if err := w.s.syncTouched(&w.log.epoch, w.log.f, synced, w.log.end.off); err != nil {
+	if err := w.s.syncTouched(&w.log.epoch, w.log.f, synced, w.log.end.off, math.MaxInt); err != nil {
 		return err
 	}
 	if err := w.markApplied(mark{position: w.log.end, resetting: true}); err != nil {
@@ -161,8 +166,9 @@ func (w *writer) beginAnew(synced position) error {
 	return w.markApplied(mark{position: w.log.end})
 }
 
-// syncTouched makes durable what a stretch of the log did, with the folders.
-func (s *Store) syncTouched(e *epoch, log reader, from position, to int64) error {
+// syncTouched makes durable what a stretch of the log did, with the folders: one by
+// one, unless they are more than apart.
+func (s *Store) syncTouched(e *epoch, log reader, from position, to int64, apart int) error {
 	files, dirs := make(map[string]bool), make(map[string]bool)
 	end, err := e.scan(log, from, to, func(r *record) error {
 		for i := range r.ops {
@@ -190,6 +196,14 @@ func (s *Store) syncTouched(e *epoch, log reader, from position, to int64) error
 	}
 	if err != nil {
 		return err
+	}
+	if len(files)+len(dirs) > apart {
+		switch err := s.opt.disk.syncAll(s.paths.dir); {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errors.ErrUnsupported):
+			return unclearError{err}
+		}
 	}
 	for _, rel := range sorted(files) {
 		if err := s.syncFile(rel); err != nil {
