@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// maxOpen is how many files are kept open for writing.
-const maxOpen = 128
+// maxOpen is how many files are kept open for writing: two for each run that goes on,
+// for as many runs as one process may well have at once.
+const maxOpen = 256
 
 // openFiles applies operations. It keeps the files open that are written again and
 // again: journals and heads. It belongs to whoever holds the turn.
