@@ -81,6 +81,11 @@ const (
 	reportSignaled reportKind = "signaled" // a signal ended it
 )
 
+// final tells whether nothing more can come of the program.
+func (r guardReport) final() bool {
+	return r.Kind == reportRefused || r.Kind == reportExited || r.Kind == reportSignaled
+}
+
 func writeGuardRequest(w io.Writer, q guardRequest) error {
 	buf := bytes.NewBuffer(make([]byte, 4))
 	if err := gob.NewEncoder(buf).Encode(q); err != nil {

@@ -1,10 +1,9 @@
 package proc
 
 import (
-	"bytes"
-	"os"
-	"strconv"
+	"slices"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,17 +25,9 @@ func replaceFD(from, to int) error { return unix.Dup3(from, to, 0) }
 // descendants lists the processes below root by their parents in /proc; none if
 // that cannot be read.
 func descendants(root int) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	children := make(map[int][]int)
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if parent, ok := parentOf(pid); ok {
+	for _, pid := range processes() {
+		if parent, ok := statNumber(pid, statParent); ok {
 			children[parent] = append(children[parent], pid)
 		}
 	}
@@ -47,21 +38,31 @@ func descendants(root int) []int {
 	return found
 }
 
-// parentOf reads the fourth field of /proc/PID/stat. The second is the program's
-// name in parentheses and may itself hold any character.
-func parentOf(pid int) (int, bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, false
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0, false
-	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	return parent, err == nil
-}
-
 // treeGone is asked when no child is left: since orphans were adopted, no
 // descendant is left either.
 func treeGone(int) bool { return true }
+
+// endOrphans kills what a guard that was killed has left. The kernel kills the program
+// itself; the rest is found by the guard's session, which all but those that made one
+// of their own are in. The guard must not be reaped yet: while it is not, its id, and
+// with it the session's, is not given anew.
+func endOrphans(guard, _ int) {
+	for deadline := time.Now().Add(orphanGrace); ; time.Sleep(sweepInterval) {
+		left := sessionMembers(guard)
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if len(left) == 0 || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// sessionMembers lists the processes of a session that have not ended, but for its
+// leader.
+func sessionMembers(leader int) []int {
+	return slices.DeleteFunc(processes(), func(pid int) bool {
+		session, ok := statNumber(pid, statSession)
+		return !ok || session != leader || pid == leader || zombie(pid)
+	})
+}

@@ -22,3 +22,11 @@ func descendants(int) []int { return nil }
 // treeGone reports whether nothing is left in the program's process group that
 // could be signalled.
 func treeGone(pgid int) bool { return unix.Kill(-pgid, 0) != nil }
+
+// endOrphans kills what a guard that was killed has left: the program's process group,
+// if the guard told of it.
+func endOrphans(_, pgid int) {
+	if pgid > 0 {
+		_ = syscall.Kill(-pgid, syscall.SIGKILL)
+	}
+}

@@ -74,22 +74,31 @@ func (c Child) startGuard(s *streams) (*guardHandle, error) {
 	return h, nil
 }
 
-// readReports passes on what the guard says and reaps it. Its goroutine ends with
-// the guard.
+// readReports passes on what the guard says, ends what it left if it was killed, and
+// reaps it. Its goroutine ends with the guard.
 func readReports(cmd *exec.Cmd, r *os.File) <-chan guardReport {
 	reports := make(chan guardReport, 4) // as many as there can be: nobody has to listen
 	go func() {
 		defer close(reports)
 		defer r.Close()
+		var last guardReport
+		program := 0
 		dec := gob.NewDecoder(r)
 		for range cap(reports) {
 			var report guardReport
 			if dec.Decode(&report) != nil {
 				break
 			}
+			if report.Kind == reportStarted {
+				program = report.Value
+			}
+			last = report
 			reports <- report
 		}
 		_, _ = io.Copy(io.Discard, r) // until the guard and its tree are gone
+		if !last.final() {
+			endOrphans(cmd.Process.Pid, program)
+		}
 		_ = cmd.Wait()
 	}()
 	return reports
@@ -145,10 +154,6 @@ func (h *guardHandle) verdict(ctx context.Context, seen map[reportKind]guardRepo
 	}
 	if _, ok := seen[reportReady]; !ok && !h.alive() {
 		return Exit{}, &StartError{fmt.Errorf("%s ended before it started anything; is it a binary that calls proc.GuardMain?", h.cmd.Path)}
-	}
-	if r, ok := seen[reportStarted]; ok {
-		// On Linux the kernel has done this already for the program itself.
-		_ = syscall.Kill(-r.Value, syscall.SIGKILL)
 	}
 	return Exit{}, errors.New("the guard was killed: it is not known how the program ended")
 }

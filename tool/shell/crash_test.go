@@ -100,6 +100,29 @@ func TestGuardKilledOutcomeIsUnknown(t *testing.T) {
 	eventually(t, 20*time.Second, "the step lock is free", func() bool { return !lockHeld(t, c.LockPath) })
 }
 
+// TestGuardKilledNothingOfItsSessionSurvives: neither children of the program nor, on
+// Linux, what timeout(1) has put into a process group of its own.
+func TestGuardKilledNothingOfItsSessionSurvives(t *testing.T) {
+	t.Parallel()
+	script, files := `sleep 300 & echo $! > child.pid
+		`, []string{"child.pid"}
+	if runtime.GOOS == "linux" {
+		script += `timeout 300 sleep 300 & echo $! > group.pid
+		`
+		files = append(files, "group.pid")
+	}
+	c := newCall(t, map[string]any{"shell": script + "kill -KILL $PPID; wait"})
+	_, err := shell.New(shell.Options{Guard: guardCommand()}).Call(t.Context(), c)
+	if err == nil || tool.CodeOf(err) != "" {
+		t.Errorf("got %v, want a plain error", err)
+	}
+	for _, file := range files {
+		pid := pidIn(t, filepath.Join(c.Workspace, file))
+		eventually(t, 20*time.Second, file+" is gone", func() bool { return !alive(pid) })
+	}
+	eventually(t, 20*time.Second, "the step lock is free", func() bool { return !lockHeld(t, c.LockPath) })
+}
+
 func TestGuardToldToEndEndsItsTree(t *testing.T) {
 	t.Parallel()
 	c := newCall(t, map[string]any{"shell": "trap '' TERM; echo $$ > main.pid; echo $PPID > guard.pid; while :; do sleep 0.05; done"})
