@@ -66,11 +66,11 @@ func (c *Claim) Hold(owner string) error {
 	if err != nil {
 		return fmt.Errorf("open owner lock: %w", err)
 	}
-	ok, err := lock.TryShared()
+	alive, _, err := c.l.alive(owner, lock)
 	switch {
 	case err != nil:
 		return errors.Join(err, lock.Close())
-	case !ok:
+	case alive:
 		return errors.Join(store.ErrOwned, lock.Close())
 	}
 	c.dead = lock

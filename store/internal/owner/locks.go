@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -30,13 +29,15 @@ type Locks struct {
 	mu sync.Mutex
 	// mine is this handle's lock, nil until it first owns something.
 	mine *proc.FileLock
+	// unseen are owners that live, though no process of theirs is to be seen.
+	unseen map[string]bool
 }
 
 // New makes the locks of the handle id in a folder, which need not exist before
 // Own or Claim is called. named tells whether a stream still names an owner, or
 // may.
 func New(dir, id string, named func(owner string) bool) *Locks {
-	return &Locks{dir: dir, id: id, named: named}
+	return &Locks{dir: dir, id: id, named: named, unseen: make(map[string]bool)}
 }
 
 func (l *Locks) path(owner string) string { return filepath.Join(l.dir, owner+".lock") }
@@ -91,7 +92,8 @@ func (l *Locks) sweep() {
 	}
 }
 
-// Probe tells whether an owner lives, and its process id if that is known.
+// Probe tells whether an owner lives, and its process id if that is known. It takes
+// a moment if the owner's process is gone and its lock is still held.
 func (l *Locks) Probe(owner string) (alive bool, pid int, err error) {
 	if !Valid(owner) {
 		return false, 0, nil
@@ -104,14 +106,10 @@ func (l *Locks) Probe(owner string) (alive bool, pid int, err error) {
 		return false, 0, fmt.Errorf("probe owner: %w", err)
 	}
 	defer lock.Close()
-	free, err := lock.TryShared()
-	if err != nil {
+	if alive, pid, err = l.alive(owner, lock); err != nil {
 		return false, 0, fmt.Errorf("probe owner: %w", err)
 	}
-	var note [32]byte
-	n, _ := lock.File().ReadAt(note[:], 0)
-	pid, _ = strconv.Atoi(strings.TrimSpace(string(note[:n])))
-	return !free, pid, nil
+	return alive, pid, nil
 }
 
 // Valid keeps names that no handle ever had, read from a damaged place, from
