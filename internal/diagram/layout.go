@@ -225,17 +225,18 @@ func (s *sheet) hexagon(x, y, w, h int) {
 
 // frame is what a caption says about what stands in it.
 func frame(b *Block) shape {
+	_, _, least := captionOf(b)
 	if b.Key != "" {
-		return framed(b, partsOf(b), "frame nested")
+		return framed(b, partsOf(b, least), "frame nested")
 	}
-	return framed(b, partsOf(b), "frame")
+	return framed(b, partsOf(b, least), "frame")
 }
 
 // partsOf are a frame's parts from top to bottom: those with a label are divided
-// from what stands above.
-func partsOf(b *Block) shape {
+// from what stands above, over the whole width of the frame, which is at least so wide.
+func partsOf(b *Block, least int) shape {
 	var inner []shape
-	w, h := 0, 0
+	w, h := least, 0
 	for _, part := range b.Parts {
 		p := layout(part.Block)
 		inner = append(inner, p)
@@ -260,18 +261,29 @@ func partsOf(b *Block) shape {
 	}}
 }
 
-// framed draws a frame with a block's caption around a shape.
-func framed(b *Block, inner shape, class string) shape {
-	name := shorten(oneLine(b.Name), maxLabel)
+// captionOf is the caption of a block's frame, and how wide it is in all.
+func captionOf(b *Block) (name, text string, width int) {
+	name = shorten(oneLine(b.Name), maxLabel)
 	if name != "" && b.State != Unknown {
 		name = b.State.sign() + " " + name
 	}
-	text := shorten(oneLine(strings.Join(append([]string{b.Text}, b.Notes...), " · ")), maxCaption)
-	gap := 0
-	if name != "" {
-		gap = textWidth(name, "name") + 8
+	text = shorten(oneLine(strings.Join(append([]string{b.Text}, b.Notes...), " · ")), maxCaption)
+	return name, text, captionGap(name) + textWidth(text, "caption")
+}
+
+// captionGap is where the text of a caption begins.
+func captionGap(name string) int {
+	if name == "" {
+		return 0
 	}
-	w := max(inner.w, gap+textWidth(text, "caption")) + 2*padding
+	return textWidth(name, "name") + 8
+}
+
+// framed draws a frame with a block's caption around a shape.
+func framed(b *Block, inner shape, class string) shape {
+	name, text, least := captionOf(b)
+	gap := captionGap(name)
+	w := max(inner.w, least) + 2*padding
 	h := lineHeight + padding + inner.h + padding
 	if b.State != Unknown {
 		class += " is-" + b.State.class()
