@@ -95,7 +95,9 @@ func Shorten(s string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
-func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// at has the milliseconds, if there are any, as the times of events do: a pause may be
+// shorter than a second.
+func at(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
 func eventPairs(body run.Body) pairs {
 	var p pairs

@@ -53,7 +53,8 @@ func TestLineOfEveryEvent(t *testing.T) {
 			FromRun: "old", Failure: &run.Failure{Code: run.Cancelled, Message: "x"}}),
 		`step_started a@root[1] attempt=2 effect=write child_run=c`: event("a@root[1]", &run.StepStarted{
 			Attempt: 2, Effect: "write", ChildRunID: "c"}),
-		`wait_set a deadline=2026-01-02T15:00:00Z`: event("a", &run.WaitSet{Deadline: due}),
+		`wait_set a deadline=2026-01-02T15:00:00Z`:   event("a", &run.WaitSet{Deadline: due}),
+		`wait_set b deadline=2026-01-02T15:00:00.3Z`: event("b", &run.WaitSet{Deadline: due.Add(300 * time.Millisecond)}),
 		`step_suspended a reason=outcome_unknown in_doubt=true message=killed`: event("a", &run.StepSuspended{
 			Reason: "outcome_unknown", InDoubt: true, Message: "killed"}),
 		`step_resumed a`:                         event("a", &run.StepResumed{}),
