@@ -10,17 +10,19 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/local"
 	"github.com/culm-dev/culm/run"
+	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/tool"
 )
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "where to listen")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, *addr); err != nil {
 		log.Fatal(err)
@@ -52,14 +54,25 @@ func serve(ctx context.Context, addr string) error {
 	return nil
 }
 
-// takeUp goes on with what an earlier process left behind.
+// takeUp goes on with what earlier processes left behind, whether they died or were
+// stopped.
 func takeUp(ctx context.Context, eng *culm.Engine) error {
-	left, err := eng.Recover(ctx)
-	for _, r := range left {
-		_, err := eng.Continue(ctx, r.RunID, culm.ContinueOptions{Rerun: []tool.Effect{tool.Idempotent}})
-		if err != nil { // such as a charge in doubt: a person decides
-			log.Printf("order %s waits: %v", r.RunID, err)
-		}
+	if _, err := eng.Recover(ctx); err != nil {
+		return err
 	}
-	return err
+	left := store.Query{Kind: "run", Status: []string{string(run.StatusSuspended)}}
+	for more := true; more; more = left.Cursor != "" {
+		page, err := eng.List(ctx, left)
+		if err != nil {
+			return err
+		}
+		for _, r := range page.Runs {
+			_, err := eng.Continue(ctx, r.RunID, culm.ContinueOptions{Rerun: []tool.Effect{tool.Idempotent}})
+			if err != nil { // such as a charge in doubt: a person decides
+				log.Printf("order %s waits: %v", r.RunID, err)
+			}
+		}
+		left.Cursor = page.Next
+	}
+	return nil
 }

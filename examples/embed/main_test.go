@@ -57,6 +57,37 @@ func TestRejectedPayment(t *testing.T) {
 	env.WantCalls("mail", 0)
 }
 
+// An order goes on in the next process, whether this one died or was stopped.
+func TestOrderGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(env *culmtest.Env){
+		"died": func(env *culmtest.Env) { env.Crash() },
+		"stopped": func(env *culmtest.Env) {
+			env.Do(func() {
+				if err := env.Engine().Stop(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+			env.Crash() // it has ended
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := culmtest.New(t, nil)
+			env.Fake(charge(""), culmtest.Returns("receipt 9"))
+			env.Fake(mail(""), culmtest.Returns("sent"))
+			v := env.Start(ada)
+			env.Settle() // it thinks
+			end(env)
+			if err := takeUp(t.Context(), env.Engine()); err != nil {
+				t.Fatal(err)
+			}
+			env.WantOutput(env.Wait(v.RunID), map[string]string{"receipt": "receipt 9"})
+			env.WantOnce("charge", "mail")
+		})
+	}
+}
+
 // A client that asks twice under one key orders once.
 func TestOrderTwice(t *testing.T) {
 	t.Parallel()
@@ -79,4 +110,12 @@ func TestOrderTwice(t *testing.T) {
 	}
 	env.WantOutput(env.Wait(first.ID), map[string]string{"receipt": "receipt 9"})
 	env.WantOnce("charge", "mail")
+
+	r := httptest.NewRequest("POST", "/orders", strings.NewReader(string(ada.Args)))
+	r.Header.Set("Idempotency-Key", "4711")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if !strings.Contains(w.Body.String(), `"output":{"receipt":"receipt 9"}`) {
+		t.Errorf("once it has ended, the answer is %s", w.Body)
+	}
 }

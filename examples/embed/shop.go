@@ -23,6 +23,9 @@ func shop(eng *culm.Engine) http.Handler {
 			return
 		}
 		v, err := eng.Start(r.Context(), culm.Start{Workflow: order, Args: args, Key: r.Header.Get("Idempotency-Key")})
+		if err == nil && v.Repeated { // and may have ended long ago
+			v, err = eng.Progress(r.Context(), v.RunID, culm.ProgressOptions{Values: true})
+		}
 		answer(w, v, err)
 	})
 	mux.HandleFunc("GET /orders/{id}", func(w http.ResponseWriter, r *http.Request) {
