@@ -28,6 +28,7 @@ const (
 const (
 	CodeInvalidConfig  = "invalid_config"
 	CodeUnreadable     = "unreadable"
+	CodeNoStore        = "no_store"
 	CodeNewerFormat    = "newer_format"
 	CodeWrongRights    = "wrong_rights"
 	CodeClockInPast    = "clock_in_past"
@@ -35,6 +36,7 @@ const (
 	CodeLowSpace       = "low_space"
 	CodeRestoredBackup = "restored_backup"
 	CodeImportedRun    = "imported_run"
+	CodeInDoubt        = "in_doubt"
 	CodeMissingTool    = "missing_tool"
 	CodeNoGit          = "no_git"
 	CodeNoGuard        = "no_guard"

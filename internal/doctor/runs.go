@@ -41,6 +41,9 @@ func (x *examination) runs() error {
 				continue
 			}
 			x.report.Unfinished++
+			if row.InDoubt {
+				seen.doubtful = append(seen.doubtful, row.ID)
+			}
 			if err := x.unfinished(row.ID, seen); err != nil {
 				return err
 			}
@@ -49,6 +52,7 @@ func (x *examination) runs() error {
 	}
 	x.clock(seen)
 	x.copies(seen)
+	x.doubts(seen)
 	x.tools(seen)
 	return nil
 }
@@ -58,6 +62,7 @@ type seen struct {
 	newest   time.Time           // time in any journal
 	restored []string            // copied with the store, and not taken over
 	imported []string            // brought here, and not taken over
+	doubtful []string            // with a step of which nobody knows whether it happened
 	tools    map[string][]string // runs, by the tool that they call and that is not here
 }
 
@@ -176,6 +181,22 @@ func (x *examination) takeover(runs []string) []Line {
 		x.culm("if it does not go on there", "continue", tail(runs[0]), "--takeover"),
 		x.culm("if it does", "cancel", tail(runs[0])),
 	}
+}
+
+// doubts are for somebody to decide: nothing else ends them.
+func (x *examination) doubts(s *seen) {
+	if len(s.doubtful) == 0 {
+		return
+	}
+	x.found(Finding{
+		Code: CodeInDoubt, Level: Problem, Runs: s.doubtful,
+		Message: runsOf(s.doubtful) + ": nobody knows whether a step happened",
+		Meaning: "it waits until somebody has looked, and said what happened",
+		Type: []Line{
+			x.culm("which step, and how to say what happened", "show", tail(s.doubtful[0])),
+			x.culm("all of them", "list", "--in-doubt"),
+		},
+	})
 }
 
 func (x *examination) tools(s *seen) {

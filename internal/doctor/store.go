@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,10 +23,33 @@ func (x *examination) store() error {
 	if err := x.p.Store.Examine(x.ctx, func(f store.Finding) { all = append(all, f) }); err != nil {
 		return fmt.Errorf("examine the store: %w", err)
 	}
+	if x.report.Identity.Generation == "" && len(all) == 0 {
+		return x.nothing()
+	}
 	x.pages(all)
 	x.streams(all)
 	x.owners(all)
 	x.leftovers(all)
+	return nil
+}
+
+// nothing is said where no store was made yet: whoever looks at a copy may have named
+// the wrong folder, or named it as the other kind of store.
+func (x *examination) nothing() error {
+	if x.p.Folder == "" {
+		return nil
+	}
+	f := Finding{
+		Code: CodeNoStore, Level: Note, Path: x.p.Folder, Message: "there is no store here: " + x.p.Folder,
+		Meaning: "no run was ever started here, or this is not the place that was meant",
+		Type:    []Line{},
+	}
+	if _, err := os.Stat(filepath.Join(x.p.Folder, "format.json")); err == nil {
+		f.Type = append(f.Type, typed("culm doctor --store "+quoted("file:"+x.p.Folder), "there is a store of files in this folder"))
+	} else if _, err := os.Stat(filepath.Join(x.p.Folder, "culm.db")); err == nil {
+		f.Type = append(f.Type, typed("culm doctor --data "+quoted(x.p.Folder), "there is a culm.db in this folder"))
+	}
+	x.found(f)
 	return nil
 }
 

@@ -100,6 +100,9 @@ func TestDeadOwner(t *testing.T) {
 		t.Errorf("found %+v", f)
 	}
 	p.typed(f, "culm recover")
+	f = p.sick(5, doctor.CodeInDoubt, "run "+tail(id)+": nobody knows", "culm show "+tail(id), "culm list --in-doubt")
+	p.typed(f, "culm show")
+	p.culm(0, "resolve", tail(id), "wait", "--fail", "it was killed")
 	p.healthy()
 }
 
