@@ -171,7 +171,7 @@ func matchStep(v *run.View, word string) (string, error) {
 
 func noStep(v *run.View, word string, all []string) *Failure {
 	f := &Failure{
-		Exit: ExitRefused, Code: codeNotFound,
+		Exit: ExitRefused, Code: culm.CodeStepNotFound,
 		Message: fmt.Sprintf("run %s has not entered a step %q", v.RunID, word),
 	}
 	if doubts := inDoubt(v); len(doubts) > 0 {

@@ -58,10 +58,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"setvar":   setvar,
-			"waitfile": waitfile,
-			"status":   status,
-			"lines":    lines,
+			"setvar":     setvar,
+			"waitfile":   waitfile,
+			"eventually": eventually,
+			"status":     status,
+			"lines":      lines,
 		},
 		RequireUniqueNames: true,
 	})
@@ -117,6 +118,28 @@ func waitfile(ts *testscript.TestScript, neg bool, args []string) {
 		case <-look.C:
 		case <-deadline:
 			ts.Fatalf("%s never matched %s", args[0], want)
+		}
+	}
+}
+
+// eventually COMMAND... runs a command that changes nothing unless it succeeds, until
+// it does: what was killed may take some time to be gone.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eventually COMMAND...")
+	}
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			ts.Fatalf("%s never succeeded: %v", args[0], err)
 		}
 	}
 }
