@@ -99,7 +99,10 @@ func (l Loader) compile(path string, name workflow.Value) (*workflow.Program, er
 			return l.Compile(base + ext)
 		}
 	}
-	return nil, fmt.Errorf("%s: there is no workflow %s.yaml beside it; name one: workflow: FILE", path, base)
+	return nil, workflow.Errors{{
+		Code: workflow.UnknownWorkflow, File: path,
+		Message: fmt.Sprintf("there is no workflow %s.yaml beside it", base), Hint: "name the one that it tests: workflow: FILE",
+	}}
 }
 
 // decoder reads what a file says, and reports what does not fit.

@@ -21,11 +21,12 @@ func (in *invocation) backupCommand() *cobra.Command {
 		Long: `Copies all runs into the new folder DEST, as they are at one moment. Runs go on
 meanwhile, in this and in other processes. When it returns, the copy is on disk.
 
-The copy is a data directory: look at it with --data DEST. To restore it, stop all culm
-processes and put it where the data directory was. It has another generation than the
+The copy is a data directory: look at it with --data DEST. (That of a store of files is
+one again: --store file:DEST.) To restore it, stop all culm processes and put it where
+the original was. It has another generation than the
 store that it was copied from: runs in it that had not ended may have gone on since, so
 that they go on only after "culm continue RUN --takeover" said that they did not. "culm
-doctor --data DEST" says all of this about a copy.`,
+doctor" says all of this about a copy.`,
 		Example: `  culm backup "/backups/culm-$(date +%F)"
   culm list --data /backups/culm-2026-11-30`,
 		Args: cobra.ExactArgs(1),
@@ -139,7 +140,8 @@ func backupFailure(dest string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return usage("%s is there already: a backup is never written over anything", dest).help("Give a folder that does not exist yet.")
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &path):
-		return usage("%s: there is no folder to make it in", dest)
+		parent := filepath.Dir(filepath.Clean(dest))
+		return usage("there is no folder %s to make %s in", parent, filepath.Base(dest)).help("To make it: mkdir -p %s", quote(parent))
 	case errors.Is(err, store.ErrNotFound):
 		return &Failure{Exit: ExitRefused, Code: codeNotFound, Message: "there is nothing to back up: no run was ever started here"}
 	case errors.Is(err, errors.ErrUnsupported):

@@ -81,41 +81,54 @@ func previewRows(program *workflow.Program, pv *culm.Preview) []tree.Row {
 	for _, st := range pv.Steps {
 		steps[st.ID] = st
 	}
+	width := effectWidth(pv.Steps)
 	return tree.Planned(tree.Outline(program), func(key string) (tree.Mark, string) {
 		st, listed := steps[key]
 		switch {
 		case !listed:
 			return tree.Pending, ""
 		case st.Refusal != nil:
-			return tree.Failed, refusedStep(st)
+			return tree.Failed, refusedStep(st, width)
 		}
-		return tree.Pending, allowedStep(st)
+		return tree.Pending, allowedStep(st, width)
 	})
 }
 
-func refusedStep(st culm.PreviewStep) string {
+// effectWidth is that of the widest effect that is known.
+func effectWidth(steps []culm.PreviewStep) int {
+	width := 0
+	for _, st := range steps {
+		if st.Type == workflow.ToolStep && !st.EffectDepends {
+			width = max(width, len(st.Effect))
+		}
+	}
+	return width
+}
+
+func refusedStep(st culm.PreviewStep, width int) string {
 	if st.Refusal.Code != culm.CodePolicyDenied {
 		return st.Refusal.Code + ": " + st.Refusal.Message
 	}
-	return effectText(st) + "  refused: needs " + grantsText(st.Refusal)
+	return effectText(st, width) + "  refused: needs " + grantsText(st.Refusal)
 }
 
-func allowedStep(st culm.PreviewStep) string {
+func allowedStep(st culm.PreviewStep, width int) string {
 	switch {
 	case st.Type != workflow.ToolStep:
 		return ""
 	case st.AtWorst != nil:
-		return effectText(st) + "  allowed if it reads; else it needs " + grantsText(st.AtWorst)
+		return effectText(st, width) + "  allowed if it reads; else it needs " + grantsText(st.AtWorst)
 	}
-	return effectText(st) + "  allowed"
+	return effectText(st, width) + "  allowed"
 }
 
-// effectText is what a step's call does to the world, as far as that is known.
-func effectText(st culm.PreviewStep) string {
+// effectText is what a step's call does to the world, as far as that is known, so wide
+// that what follows stands in a column.
+func effectText(st culm.PreviewStep, width int) string {
 	if st.EffectDepends {
 		return "by its arguments, at worst " + string(st.Effect)
 	}
-	return string(st.Effect)
+	return fmt.Sprintf("%-*s", width, st.Effect)
 }
 
 func grantsText(r *culm.PreviewRefusal) string {

@@ -10,6 +10,7 @@ import (
 
 	culm "github.com/culm-dev/culm"
 	"github.com/culm-dev/culm/internal/app"
+	"github.com/culm-dev/culm/internal/cli/term"
 	"github.com/culm-dev/culm/internal/livelog"
 )
 
@@ -113,10 +114,8 @@ func (in *invocation) showGC(r *gcReport) error {
 	did := "Removed"
 	if r.DryRun {
 		did = "Would remove"
-		for _, c := range r.Runs {
-			if _, err := fmt.Fprintf(in.Stdout, "%s  %s  %s  ended %s\n", c.RunID, c.Status, c.Workflow, c.EndedAt.Local().Format("2006-01-02 15:04")); err != nil {
-				return err
-			}
+		if err := in.listCollected(r.Runs); err != nil {
+			return err
 		}
 	}
 	text := fmt.Sprintf("%s %s (%s", did, counted(len(r.Runs), "run"), byteWords(r.Bytes))
@@ -132,6 +131,21 @@ func (in *invocation) showGC(r *gcReport) error {
 	}
 	_, err := fmt.Fprintln(in.Stdout, text+".")
 	return err
+}
+
+func (in *invocation) listCollected(runs []culm.Collected) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	p := term.NewPalette(term.WantsColour(in.Stdout, in.Env))
+	rows := [][]string{{p.Faint("RUN"), p.Faint("ENDED"), p.Faint("STATUS"), p.Faint("SIZE"), p.Faint("WORKFLOW")}}
+	for _, c := range runs {
+		rows = append(rows, []string{
+			c.RunID, c.EndedAt.Local().Format("2006-01-02 15:04"), paintStatus(p, c.Status, string(c.Status)),
+			byteWords(c.Bytes), term.Clean(c.Workflow),
+		})
+	}
+	return writeTable(in.Stdout, rows)
 }
 
 // byteWords is a size for people.
