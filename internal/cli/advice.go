@@ -49,16 +49,21 @@ func (in *invocation) again(v *run.View) []string {
 // againFrom is how a failed run is run again from the step that failed, if that
 // spares anything.
 func (in *invocation) againFrom(v *run.View) []string {
-	spares := false
+	spares, cleaned := false, false
 	for _, st := range v.Steps {
 		spares = spares || st.Status == run.StatusStepSucceeded && !st.Cleanup
+		cleaned = cleaned || st.Cleanup && st.Attempts > 0
 	}
 	failed := failedLeaf(v)
 	if failed == nil || !spares {
 		return nil
 	}
-	return []string{"To run it again from the failed step, and keep what finished before:",
+	lines := []string{"To run it again from the failed step, and keep what finished before:",
 		in.indented("restart", short(v.RunID), "--from", shortest(v, failed.ID))}
+	if cleaned {
+		lines = append(lines, "(Cleanups have run. If that step needs what they removed, name the step that makes it.)")
+	}
+	return lines
 }
 
 // failedLeaf is the step that failed last: not one that failed because of another

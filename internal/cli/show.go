@@ -118,7 +118,7 @@ func (in *invocation) page(v *run.View, m *tree.Model) error {
 	if v.Failure != nil {
 		fmt.Fprintf(&b, "\n%s %s\n", p.Bad("error["+string(v.Failure.Code)+"]:"), term.Clean(v.Failure.Message))
 	}
-	if v.Status == run.StatusSucceeded {
+	if v.Status == run.StatusSucceeded && len(v.Output) > 0 {
 		b.WriteString("\n" + p.Faint("output") + "\n")
 		in.pageOutput(&b, v)
 	}

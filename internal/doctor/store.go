@@ -106,7 +106,7 @@ func (x *examination) streams(all []store.Finding) {
 			Type: []Line{
 				x.culm("as far as it can be read", "show", tail(f.Stream)),
 				x.culm("keeps what is left of it", "export", tail(f.Stream)),
-				x.culm("begins anew, with the same definition and arguments", "restart", tail(f.Stream)),
+				x.culm("begins anew, with the same definition and arguments, if they read", "restart", tail(f.Stream)),
 			},
 		})
 	}

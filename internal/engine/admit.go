@@ -105,8 +105,11 @@ func (l *loaded) readable(session string) *Error {
 	case l.hiddenFrom(session):
 		return noRun(l.head.Stream)
 	case l.damaged != "":
-		return refuse(CodeDamaged, "run %s is damaged: %s", l.head.Stream, l.damaged).with("reason", l.damaged).
-			hint("it can still be shown and restarted")
+		r := refuse(CodeDamaged, "run %s is damaged: %s", l.head.Stream, l.damaged).with("reason", l.damaged)
+		if l.st.RunID == "" {
+			return r.hint("nothing of its journal reads; to keep what is stored of it: culm export %s", l.head.Stream)
+		}
+		return r.hint("it can still be shown and restarted")
 	case l.newer != "":
 		return refuse(CodeNewerFormat, "%s", l.newer).hint("use the version that wrote it, or a newer one")
 	}
