@@ -106,6 +106,7 @@ func formMistakes() []mistake {
 	one := "steps: [{id: a, type: tool, tool: t}]\n"
 	return []mistake{
 		{name: "no schema version", code: workflow.UnsupportedSchema, doc: "«id: w\nrevision: 1\n" + one},
+		{name: "test cases", code: workflow.UnsupportedSchema, doc: "test_schema: «1»\ncases: []\n"},
 		{name: "another schema version", code: workflow.UnsupportedSchema, doc: "workflow_schema: «2»\nid: w\nrevision: 1\n" + one},
 		{name: "no id", code: workflow.MissingIdentity, doc: "«workflow_schema: 1\nrevision: 1\n" + one},
 		{name: "no revision", code: workflow.MissingIdentity, doc: "«workflow_schema: 1\nid: w\n" + one},

@@ -17,6 +17,9 @@ func (d *decoder) definition(v *value) *Definition {
 	if !d.is(v, objectKind) {
 		return nil
 	}
+	if d.isTest(v) {
+		return &Definition{}
+	}
 	d.fields(v, "a definition", definitionFields(), nil)
 	def := &Definition{
 		Description:  d.str(d.get(v, "description")),
@@ -31,6 +34,17 @@ func (d *decoder) definition(v *value) *Definition {
 		def.Plan = d.node(plan, "/plan")
 	}
 	return def
+}
+
+// isTest refuses a file of test cases, which stands beside a definition and is easily
+// given for one, as what it is.
+func (d *decoder) isTest(v *value) bool {
+	marker := v.get("test_schema")
+	if marker == nil || v.get("workflow_schema") != nil {
+		return false
+	}
+	d.report.at(marker, UnsupportedSchema, "these are test cases of a workflow, not a workflow").Hint = "to run them: culm test"
+	return true
 }
 
 // identity reads what says which definition this is.

@@ -135,6 +135,10 @@ func (in *invocation) receive(cmd *exec.Cmd, from io.Reader) error {
 	if _, err := fmt.Fprintln(in.Stdout, h.View.RunID); err != nil {
 		return err
 	}
+	if h.View.Status.Terminal() { // it was started before, under the same key
+		in.note("It has ended ("+outcome(h.View)+"). To look at it:", in.indented("show", short(h.View.RunID)))
+		return nil
+	}
 	in.note("It runs in the background. To follow it:", in.indented("wait", short(h.View.RunID)))
 	return nil
 }
