@@ -23,10 +23,10 @@ meanwhile, in this and in other processes. When it returns, the copy is on disk.
 
 The copy is a data directory: look at it with --data DEST. (That of a store of files is
 one again: --store file:DEST.) To restore it, stop all culm processes and put it where
-the original was. It has another generation than the
-store that it was copied from: runs in it that had not ended may have gone on since, so
-that they go on only after "culm continue RUN --takeover" said that they did not. "culm
-doctor" says all of this about a copy.`,
+the original was. It has another generation than the store that it was copied from: runs
+in it that had not ended may have gone on since, so that they go on only after "culm
+continue RUN --takeover" said that they did not. "culm doctor" says all of this about a
+copy.`,
 		Example: `  culm backup "/backups/culm-$(date +%F)"
   culm list --data /backups/culm-2026-11-30`,
 		Args: cobra.ExactArgs(1),

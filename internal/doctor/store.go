@@ -24,7 +24,8 @@ func (x *examination) store() error {
 		return fmt.Errorf("examine the store: %w", err)
 	}
 	if x.report.Identity.Generation == "" && len(all) == 0 {
-		return x.nothing()
+		x.nothing()
+		return nil
 	}
 	x.pages(all)
 	x.streams(all)
@@ -35,9 +36,9 @@ func (x *examination) store() error {
 
 // nothing is said where no store was made yet: whoever looks at a copy may have named
 // the wrong folder, or named it as the other kind of store.
-func (x *examination) nothing() error {
+func (x *examination) nothing() {
 	if x.p.Folder == "" {
-		return nil
+		return
 	}
 	f := Finding{
 		Code: CodeNoStore, Level: Note, Path: x.p.Folder, Message: "there is no store here: " + x.p.Folder,
@@ -50,7 +51,6 @@ func (x *examination) nothing() error {
 		f.Type = append(f.Type, typed("culm doctor --data "+quoted(x.p.Folder), "there is a culm.db in this folder"))
 	}
 	x.found(f)
-	return nil
 }
 
 // of are the findings with a code.
