@@ -77,6 +77,9 @@ func failureOf(err error) *Failure {
 	if errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted) {
 		return &Failure{Exit: ExitInterrupted, Code: codeInterrupted, Message: "interrupted"}
 	}
+	if errors.Is(err, store.ErrNewerFormat) {
+		return newerFormat(err.Error())
+	}
 	if isStorage(err) {
 		return &Failure{Exit: ExitStorage, Code: codeStorage, Message: err.Error()}
 	}
@@ -84,13 +87,18 @@ func failureOf(err error) *Failure {
 }
 
 func isStorage(err error) bool {
-	for _, target := range []error{store.ErrPoisoned, store.ErrNewerFormat, store.ErrClosed, store.ErrNotFound, store.ErrConflict} {
+	for _, target := range []error{store.ErrPoisoned, store.ErrClosed, store.ErrNotFound, store.ErrConflict} {
 		if errors.Is(err, target) {
 			return true
 		}
 	}
 	var damaged *store.DamagedError
 	return errors.As(err, &damaged)
+}
+
+// newerFormat is what a newer version wrote, which this one leaves as it is.
+func newerFormat(message string) *Failure {
+	return (&Failure{Exit: ExitRefused, Code: culm.CodeNewerFormat, Message: message}).help("Use the version that wrote it, or a newer one.")
 }
 
 // refusal gives the engine's refusals their exit status.

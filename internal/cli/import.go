@@ -122,7 +122,7 @@ func importFailure(err error) *Failure {
 	case !errors.As(err, &bad):
 		return failureOf(err)
 	case bad.Newer:
-		return (&Failure{Exit: ExitRefused, Code: culm.CodeNewerFormat, Message: bad.Error()}).help("Use the version that wrote it, or a newer one.")
+		return newerFormat(bad.Error())
 	}
 	f := &Failure{Exit: ExitRefused, Code: culm.CodeDamaged, Message: bad.Error(), Details: map[string]any{"path": bad.Path}}
 	return f.help("Nothing of that run was imported. Export it once more, or copy the files once more.")
