@@ -115,7 +115,7 @@ func (s *Store) settle() (*attached, error) {
 		return nil, err
 	}
 	m, ok := readMark(a.applied)
-	if ok && !m.stuck && !waits(a.log, m.position) || s.poisoned() != nil {
+	if ok && !m.stuck && !waits(a.log, m.position) || s.state.Poisoned() != nil {
 		return a, nil
 	}
 	// Somebody alive is most likely just committing; then that is not to be waited

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 	"github.com/culm-dev/culm/store/internal/localfs"
 )
 
@@ -55,10 +56,10 @@ func makeCopy(to string, fill func(dir string) error) error {
 }
 
 func (s *Store) backup(ctx context.Context, dir string) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	hold, err := s.waitForLog(ctx)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (s *Store) backup(ctx context.Context, dir string) error {
 
 // stamp makes a folder of files a store of its own.
 func (s *Store) stamp(to paths, from string) error {
-	generation, err := newID()
+	generation, err := handle.NewID()
 	if err != nil {
 		return err
 	}
@@ -297,7 +298,7 @@ func (s *Store) salvageStream(ctx context.Context, into paths, stream string) (*
 	if x.Row.Kind == "" { // the head does not tell
 		x.Row.Kind = "run"
 	}
-	id, err := newID()
+	id, err := handle.NewID()
 	if err != nil {
 		return nil, err
 	}

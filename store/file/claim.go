@@ -35,10 +35,10 @@ func (s *Store) claim(ctx context.Context, stream string) (*claim, error) {
 	if _, err := s.claimable(ctx, stream); err != nil {
 		return nil, err
 	}
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := s.paths.makeDirs(); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Store) ownerOf(h *head) (store.Owner, error) {
 	case "":
 		return o, nil
 	case s.id:
-		o.Self, o.Alive, o.PID = true, s.poisoned() == nil, os.Getpid()
+		o.Self, o.Alive, o.PID = true, s.state.Poisoned() == nil, os.Getpid()
 		return o, nil
 	}
 	var err error

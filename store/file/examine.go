@@ -15,10 +15,10 @@ import (
 
 // Examine implements [store.Keeper].
 func (s *Store) Examine(ctx context.Context, found func(store.Finding)) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return fmt.Errorf("examine: %w", err)
 	}
-	defer s.end()
+	defer s.state.End()
 	a, err := s.attach()
 	if a == nil || err != nil {
 		return wrap("examine", err)

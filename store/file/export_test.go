@@ -9,10 +9,7 @@ import (
 // Abandon ends a handle without Close, as far as that can be done inside a living
 // process: its locks go, and its files stay as they are.
 func (s *Store) Abandon() error {
-	s.state.Lock()
-	s.state.closed = true
-	s.state.Unlock()
-	s.state.inFlight.Wait()
+	s.state.Close()
 	s.watches.Close()
 	var errs []error
 	if w := s.writer; w != nil {
@@ -39,9 +36,7 @@ func (s *Store) Group(batches ...*store.Batch) []error {
 
 // ForgetDamage makes the handle as good as new for a test of damage.
 func (s *Store) ForgetDamage() {
-	s.state.Lock()
-	defer s.state.Unlock()
-	clear(s.state.damaged)
+	s.state.ForgetDamage()
 }
 
 // The points at which a process may die.

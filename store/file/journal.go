@@ -59,7 +59,7 @@ func (s *Store) Read(ctx context.Context, stream string, after uint64, maxBytes 
 		groups, err = s.salvageJournal(h, after, maxBytes, damage)
 	}
 	if err != nil {
-		s.noteDamage(err)
+		s.state.NoteDamage(err)
 		return groups, fmt.Errorf("read stream %s: %w", stream, err)
 	}
 	return groups, nil

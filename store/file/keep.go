@@ -10,6 +10,7 @@ import (
 
 	"github.com/culm-dev/culm/internal/proc"
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 )
 
 // Places under staged that keeping house uses: what is being restored, and what was
@@ -31,7 +32,7 @@ func (s *Store) keepHouse(ctx context.Context, f func(w *writer) error) error {
 }
 
 func (s *Store) keepHouseHolding(f func(w *writer) error) (err error) {
-	if err := s.poisoned(); err != nil {
+	if err := s.state.Poisoned(); err != nil {
 		return err
 	}
 	s.writing.Lock()
@@ -94,11 +95,11 @@ func (s *Store) remove(ctx context.Context, stream string, last uint64) error {
 		return err
 	}
 	defer c.Close()
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
-	id, err := newID()
+	defer s.state.End()
+	id, err := handle.NewID()
 	if err != nil {
 		return err
 	}
@@ -148,10 +149,10 @@ func (s *Store) Forget(ctx context.Context, before time.Time) (int, error) {
 const forgetStep = 128
 
 func (s *Store) forget(ctx context.Context, before time.Time) (n int, err error) {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return 0, err
 	}
-	defer s.end()
+	defer s.state.End()
 	if a, err := s.attach(); a == nil || err != nil {
 		return 0, err
 	}
@@ -207,10 +208,10 @@ func (s *Store) Compact(ctx context.Context) (int64, error) {
 }
 
 func (s *Store) compact(ctx context.Context) (freed int64, err error) {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return 0, err
 	}
-	defer s.end()
+	defer s.state.End()
 	if a, err := s.attach(); a == nil || err != nil {
 		return 0, err
 	}
@@ -266,10 +267,10 @@ func ignoreMissing(err error) error {
 // Identity implements [store.Keeper].
 func (s *Store) Identity(ctx context.Context) (store.Identity, error) {
 	id := store.Identity{Format: format, Oldest: oldest}
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return id, fmt.Errorf("read identity: %w", err)
 	}
-	defer s.end()
+	defer s.state.End()
 	a, err := s.attach()
 	if err == nil {
 		err = ctx.Err()

@@ -162,10 +162,10 @@ func (s *Store) list(ctx context.Context, q store.Query) (store.Page, error) {
 
 // heads are those of all streams. What does not verify is read again in a turn.
 func (s *Store) heads(ctx context.Context) (all []*listed, err error) {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (s *Store) withOwners(rows []*listed) ([]store.Listed, error) {
 			lives[l.head.Owner] = o
 		}
 		o.Epoch = l.head.Epoch
-		damage := s.knownDamage(l.head.Stream)
+		damage := s.state.KnownDamage(l.head.Stream)
 		var d *store.DamagedError
 		if errors.As(l.damage, &d) {
 			damage = d.Reason

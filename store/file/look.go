@@ -23,10 +23,10 @@ const looks = 4
 // [store.ErrNotFound] if there is no such stream; of a damaged head what can be read
 // is returned with the error, and f is not called.
 func (s *Store) look(ctx context.Context, stream string, f func(*head) error) (*head, error) {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer s.state.End()
 	a, err := s.settle()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Store) lookInTurn(stream string, f func(*head) error) (h *head, raw []b
 func (s *Store) inTurn(f func()) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if s.poisoned() != nil {
+	if s.state.Poisoned() != nil {
 		f()
 		return nil
 	}
@@ -104,10 +104,10 @@ func (s *Store) inTurn(f func()) error {
 
 // certain reads what stands in one file, and again in a turn if it does not verify.
 func (s *Store) certain(ctx context.Context, read func() error) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -49,10 +49,10 @@ func (*lookout) Close() {}
 // Look implements watch.Lookout. Where the log began anew since, it does not tell who
 // changed.
 func (l *lookout) Look() (streams []string, all bool) {
-	if l.s.begin() != nil {
+	if l.s.state.Begin() != nil {
 		return nil, false
 	}
-	defer l.s.end()
+	defer l.s.state.End()
 	a, err := l.s.settle()
 	if a == nil || err != nil {
 		return nil, false

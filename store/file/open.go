@@ -2,8 +2,6 @@ package file
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/store/internal/group"
+	"github.com/culm-dev/culm/store/internal/handle"
 	"github.com/culm-dev/culm/store/internal/localfs"
 	"github.com/culm-dev/culm/store/internal/owner"
 	"github.com/culm-dev/culm/store/internal/watch"
@@ -91,13 +90,7 @@ type Store struct {
 	writing sync.Mutex // guards writer, and is held by whoever uses it
 	writer  *writer    // nil until the first commit that needs it
 
-	state struct {
-		sync.Mutex
-		closed   bool
-		poison   error
-		inFlight sync.WaitGroup // calls under way
-		damaged  map[string]string
-	}
+	state handle.State
 }
 
 var (
@@ -121,15 +114,14 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, error) {
 	if err := localfs.RefuseNetwork(p.dir); err != nil {
 		return nil, err
 	}
-	id, err := newID()
+	id, err := handle.NewID()
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{paths: p, opt: opt.withDefaults(), id: id}
 	s.spares.s = s
-	s.state.damaged = make(map[string]string)
 	if s.opt.Repair {
-		s.state.poison = fmt.Errorf("%w: it was opened for repair", store.ErrPoisoned)
+		_ = s.state.Poison(errors.New("it was opened for repair"))
 	}
 	s.locks = owner.New(p.locks, id, s.named)
 	s.watches = watch.New(s.opt.PollInterval, s.newLookout)
@@ -139,66 +131,13 @@ func Open(ctx context.Context, dir string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// newID makes a name that nobody else has.
-func newID() (string, error) {
-	var b [16]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("make id: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
-}
-
 // Owner is this handle's id, as it appears in [store.Owner].
 func (s *Store) Owner() string { return s.id }
-
-// begin opens a call; end must follow it.
-func (s *Store) begin() error {
-	s.state.Lock()
-	defer s.state.Unlock()
-	if s.state.closed {
-		return store.ErrClosed
-	}
-	s.state.inFlight.Add(1)
-	return nil
-}
-
-func (s *Store) end() { s.state.inFlight.Done() }
-
-func (s *Store) poisoned() error {
-	s.state.Lock()
-	defer s.state.Unlock()
-	return s.state.poison
-}
 
 // setPoison ends this handle's commits, and with them its ownership: others may
 // take over what it can no longer work on.
 func (s *Store) setPoison(cause error) error {
-	s.state.Lock()
-	if s.state.poison == nil {
-		s.state.poison = fmt.Errorf("%w: %w", store.ErrPoisoned, cause)
-	}
-	poison := s.state.poison
-	s.state.Unlock()
-	return errors.Join(poison, s.locks.Close())
-}
-
-// noteDamage remembers damage that was found in a journal, for Head to tell.
-func (s *Store) noteDamage(err error) {
-	var d *store.DamagedError
-	if !errors.As(err, &d) {
-		return
-	}
-	s.state.Lock()
-	defer s.state.Unlock()
-	if len(s.state.damaged) < 10_000 { // a courtesy, not worth more memory
-		s.state.damaged[d.Stream] = d.Reason
-	}
-}
-
-func (s *Store) knownDamage(stream string) string {
-	s.state.Lock()
-	defer s.state.Unlock()
-	return s.state.damaged[stream]
+	return errors.Join(s.state.Poison(cause), s.locks.Close())
 }
 
 // Watch implements [store.Store].
@@ -206,12 +145,7 @@ func (s *Store) Watch(stream string) (<-chan struct{}, func()) { return s.watche
 
 // Close implements [store.Store].
 func (s *Store) Close() error {
-	s.state.Lock()
-	already := s.state.closed
-	s.state.closed = true
-	s.state.Unlock()
-	s.state.inFlight.Wait()
-	if already {
+	if s.state.Close() {
 		return nil
 	}
 	s.watches.Close()

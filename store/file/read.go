@@ -40,7 +40,7 @@ func (s *Store) Head(ctx context.Context, stream string) (store.Head, error) {
 	if errors.As(err, &d) {
 		out.Damaged = d.Reason
 	} else {
-		out.Damaged = s.knownDamage(stream)
+		out.Damaged = s.state.KnownDamage(stream)
 	}
 	if err != nil {
 		return out, fmt.Errorf("read head of stream %s: %w", stream, err)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 )
 
 // Restore implements [store.Keeper]. The stream is made, and synced, beside the
@@ -33,10 +34,10 @@ func (s *Store) Restore(ctx context.Context, x *store.Extract) error {
 // restore makes a stream. One whose journal is said to end later than it does is
 // damaged: so Salvage marks what has lost its end.
 func (s *Store) restore(ctx context.Context, x *store.Extract, last uint64) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := s.prepare(); err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (s *Store) restore(ctx context.Context, x *store.Extract, last uint64) erro
 		return err
 	}
 	defer hold.Close()
-	id, err := newID()
+	id, err := handle.NewID()
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (s *Store) restore(ctx context.Context, x *store.Extract, last uint64) erro
 func (s *Store) prepare() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.poisoned(); err != nil {
+	if err := s.state.Poisoned(); err != nil {
 		return err
 	}
 	_, err := s.openWriter()

@@ -247,7 +247,7 @@ func (s *Store) tidy(w *writer) error {
 	s.attaching.Lock()
 	a := s.attached
 	s.attaching.Unlock()
-	if s.poisoned() != nil || a == nil || a.live == nil {
+	if s.state.Poisoned() != nil || a == nil || a.live == nil {
 		return nil
 	}
 	if alone, err := a.live.TryLock(); !alone || err != nil {

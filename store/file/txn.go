@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 )
 
 // txn is one group under way: what its members come to, and nothing on disk yet.
@@ -120,7 +121,7 @@ func (t *txn) edit(c *change) *change {
 
 // create gives the member a new stream to fill.
 func (t *txn) create(name string) (*change, error) {
-	id, err := newID()
+	id, err := handle.NewID()
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +224,7 @@ func (w *writer) value(rel string, data []byte) (op, error) {
 	if len(data) <= valueInLog {
 		return op{kind: opPut, path: rel, data: data}, nil
 	}
-	id, err := newID()
+	id, err := handle.NewID()
 	if err != nil {
 		return op{}, err
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/culm-dev/culm/store"
 	"github.com/culm-dev/culm/store/internal/group"
+	"github.com/culm-dev/culm/store/internal/handle"
 	"github.com/culm-dev/culm/store/internal/localfs"
 	"github.com/culm-dev/culm/store/internal/turnstile"
 )
@@ -27,17 +29,17 @@ func newRequest(b *store.Batch, now time.Time) *request {
 
 // Commit implements [store.Store].
 func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := errors.Join(b.Check(), checkText(b)); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.poisoned(); err != nil {
+	if err := s.state.Poisoned(); err != nil {
 		return err
 	}
 	r := newRequest(b, s.opt.Clock())
@@ -127,7 +129,7 @@ func (s *Store) make(t *turnstile.Turnstile) error {
 	if id != nil || err != nil {
 		return err
 	}
-	generation, err := newID()
+	generation, err := handle.NewID()
 	if err != nil {
 		return err
 	}
@@ -182,7 +184,7 @@ func (s *Store) commitGroup(members []*request) {
 // tryGroup commits a group. An error is everybody's; otherwise each member has its
 // own result, and touched are the streams that changed.
 func (s *Store) tryGroup(members []*request) (touched []string, err error) {
-	if err := s.poisoned(); err != nil {
+	if err := s.state.Poisoned(); err != nil {
 		return nil, err
 	}
 	if members, err = s.refuseWithoutStore(members); err != nil || len(members) == 0 {
@@ -341,43 +343,13 @@ func (s *Store) refuseWithoutStore(members []*request) ([]*request, error) {
 	}
 	kept := make([]*request, 0, len(members))
 	for _, r := range members {
-		if r.err = needsStream(r.batch); r.err == nil {
+		if r.err = group.NeedsStream(r.batch); r.err == nil {
 			kept = append(kept, r)
 		}
 	}
 	return kept, nil
 }
 
-// needsStream is the error of a batch for an empty store.
-func needsStream(b *store.Batch) error {
-	made := make(map[string]bool, len(b.Appends))
-	for i := range b.Appends {
-		a := &b.Appends[i]
-		if !a.Create {
-			return fmt.Errorf("append to stream %s: %w", a.Stream, store.ErrNotFound)
-		}
-		made[a.Stream] = true
-	}
-	for _, p := range b.Posts {
-		if !made[p.Stream] {
-			return fmt.Errorf("post to stream %s: %w", p.Stream, store.ErrNotFound)
-		}
-	}
-	for _, n := range b.Blobs {
-		if !made[n.Stream] {
-			return fmt.Errorf("write blob of stream %s: %w", n.Stream, store.ErrNotFound)
-		}
-	}
-	return nil
-}
-
 func owns(members []*request) bool {
-	for _, r := range members {
-		for i := range r.batch.Appends {
-			if r.batch.Appends[i].Create || r.batch.Appends[i].Claim != nil {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(members, func(r *request) bool { return group.MakesOwner(r.batch) })
 }

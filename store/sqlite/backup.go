@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 	"github.com/culm-dev/culm/store/internal/localfs"
 	"modernc.org/sqlite"
 )
@@ -33,10 +34,10 @@ func (s *Store) Backup(ctx context.Context, to string) error {
 }
 
 func (s *Store) backup(ctx context.Context, path string) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	c, err := s.readers.dialFile(ctx)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func makeCopy(to string, fill func(path string) error) error {
 	if err := localfs.RefuseNetwork(filepath.Dir(to)); err != nil {
 		return err
 	}
-	id, err := newID()
+	id, err := handle.NewID()
 	if err != nil {
 		return err
 	}

@@ -34,10 +34,10 @@ func (s *Store) claim(ctx context.Context, stream string) (*claim, error) {
 	if _, err := s.claimable(ctx, stream); err != nil {
 		return nil, err
 	}
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return nil, err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := s.paths.makeDirs(); err != nil {
 		return nil, err
 	}

@@ -97,10 +97,10 @@ func (t *txn) pragma(query string, into *int64) error {
 
 // copyLog copies the write-ahead log into the database, beside the commits.
 func (s *Store) copyLog() error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	s.writing.Lock()
 	w := s.writer
 	s.writing.Unlock()

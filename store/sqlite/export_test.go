@@ -10,10 +10,7 @@ import (
 // Abandon ends a handle without Close, as far as that can be done inside a
 // living process: its owner lock goes, and its files stay as they are.
 func (s *Store) Abandon() error {
-	s.state.Lock()
-	s.state.closed = true
-	s.state.Unlock()
-	s.state.inFlight.Wait()
+	s.state.Close()
 	s.watches.Close()
 	var errs []error
 	if w := s.writer; w != nil {
@@ -51,9 +48,7 @@ func (s *Store) Group(batches ...*store.Batch) []error {
 
 // ForgetDamage makes the handle as good as new for a test of damage.
 func (s *Store) ForgetDamage() {
-	s.state.Lock()
-	defer s.state.Unlock()
-	clear(s.state.damaged)
+	s.state.ForgetDamage()
 }
 
 // IndexEvery sets after how many commits the journal's index is brought up.

@@ -31,7 +31,7 @@ func (s *Store) Extract(ctx context.Context, stream string) (*store.Extract, err
 		err = damage
 	}
 	if err != nil {
-		s.noteDamage(err)
+		s.state.NoteDamage(err)
 		return x, fmt.Errorf("extract stream %s: %w", stream, err)
 	}
 	return x, nil

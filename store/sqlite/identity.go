@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 )
 
 // oldest is the oldest format that this version reads.
@@ -84,7 +85,7 @@ func stamp(ctx context.Context, path, from string, now time.Time) error {
 }
 
 func writeStamp(ctx context.Context, c *conn, from string, now time.Time) error {
-	generation, err := newID()
+	generation, err := handle.NewID()
 	if err != nil {
 		return err
 	}

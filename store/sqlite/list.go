@@ -82,7 +82,7 @@ func (s *Store) listed(rows []listedRow) ([]store.Listed, error) {
 		}
 		damage := r.damage
 		if damage == "" {
-			damage = s.knownDamage(r.row.name)
+			damage = s.state.KnownDamage(r.row.name)
 		}
 		page = append(page, store.Listed{Row: r.row.listing, Last: r.row.last, Owner: o, Damaged: damage})
 	}

@@ -12,13 +12,13 @@ var _ store.Keeper = (*Store)(nil)
 // maintain runs f in a write transaction of its own, in turn with the commits of
 // all processes. What f does should take a few milliseconds.
 func (s *Store) maintain(f func(t *txn) error) (err error) {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.poisoned(); err != nil {
+	if err := s.state.Poisoned(); err != nil {
 		return err
 	}
 	w, err := s.openWriter()

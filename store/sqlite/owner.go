@@ -40,7 +40,7 @@ func (l *locks) owner(row *streamRow) (store.Owner, error) {
 	case "":
 		return o, nil
 	case l.s.id:
-		o.Self, o.Alive, o.PID = true, l.s.poisoned() == nil, os.Getpid()
+		o.Self, o.Alive, o.PID = true, l.s.state.Poisoned() == nil, os.Getpid()
 		return o, nil
 	}
 	var err error

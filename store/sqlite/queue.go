@@ -29,17 +29,17 @@ func newRequest(b *store.Batch, now time.Time) *request {
 
 // Commit implements [store.Store].
 func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	if err := b.Check(); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.poisoned(); err != nil {
+	if err := s.state.Poisoned(); err != nil {
 		return err
 	}
 	r := newRequest(b, s.opt.Clock())

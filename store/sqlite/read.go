@@ -67,7 +67,7 @@ func (s *Store) Read(ctx context.Context, stream string, after uint64, maxBytes 
 	}
 	if err != nil {
 		err = asDamage(err, stream)
-		s.noteDamage(err)
+		s.state.NoteDamage(err)
 		return j.groups, fmt.Errorf("read stream %s: %w", stream, err)
 	}
 	return j.groups, nil
@@ -251,7 +251,7 @@ func (s *Store) Head(ctx context.Context, stream string) (store.Head, error) {
 	if errors.As(err, &d) {
 		head.Damaged = d.Reason
 	} else {
-		head.Damaged = s.knownDamage(stream)
+		head.Damaged = s.state.KnownDamage(stream)
 	}
 	if err != nil {
 		return head, fmt.Errorf("read head of stream %s: %w", stream, err)

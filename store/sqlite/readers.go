@@ -198,10 +198,10 @@ func checkPages(ctx context.Context, c *conn) error {
 // read runs f on a connection inside one consistent look at the database. f is
 // not called if there is no database yet.
 func (s *Store) read(ctx context.Context, f func(c *conn) error) (err error) {
-	if err := s.begin(); err != nil {
+	if err := s.state.Begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.state.End()
 	c, err := s.readers.get(ctx)
 	if err != nil {
 		return err

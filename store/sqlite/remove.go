@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/handle"
 )
 
 // How much one step of a removal deletes, so that nobody waits long for it.
@@ -71,7 +72,7 @@ func (t *txn) bury(row *streamRow) (int64, error) {
 	if err != nil || !more {
 		return 0, err
 	}
-	name, err := newID()
+	name, err := handle.NewID()
 	if err != nil {
 		return 0, err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
-	"github.com/culm-dev/culm/store"
+	"github.com/culm-dev/culm/store/internal/group"
+	"github.com/culm-dev/culm/store/internal/handle"
 	"github.com/culm-dev/culm/store/internal/turnstile"
 )
 
@@ -86,7 +88,7 @@ func (w *writer) makeSchema() error {
 	if err != nil || made {
 		return err
 	}
-	generation, err := newID()
+	generation, err := handle.NewID()
 	if err != nil {
 		return err
 	}
@@ -134,18 +136,18 @@ func (s *Store) commitGroup(group []*request) {
 
 // tryGroup commits a group. An error is everybody's; otherwise each member has
 // its own result, and touched are the streams that changed.
-func (s *Store) tryGroup(group []*request) (touched []string, err error) {
-	if err := s.poisoned(); err != nil {
+func (s *Store) tryGroup(members []*request) (touched []string, err error) {
+	if err := s.state.Poisoned(); err != nil {
 		return nil, err
 	}
-	if group, err = s.refuseWithoutDatabase(group); err != nil || len(group) == 0 {
+	if members, err = s.refuseWithoutDatabase(members); err != nil || len(members) == 0 {
 		return nil, err
 	}
 	w, err := s.openWriter()
 	if err != nil {
 		return nil, fmt.Errorf("open store for writing: %w", err)
 	}
-	if owns(group) {
+	if owns(members) {
 		if err := s.locks.Own(); err != nil {
 			return nil, err
 		}
@@ -158,58 +160,28 @@ func (s *Store) tryGroup(group []*request) (touched []string, err error) {
 			err = s.setPoison(lerr)
 		}
 	}()
-	return w.commit(group)
+	return w.commit(members)
 }
 
 // refuseWithoutDatabase answers, while there is no database, those that need an
 // existing stream, so that a refusal makes none.
-func (s *Store) refuseWithoutDatabase(group []*request) ([]*request, error) {
+func (s *Store) refuseWithoutDatabase(members []*request) ([]*request, error) {
 	if s.writer != nil {
-		return group, nil
+		return members, nil
 	}
 	there, err := s.paths.exists()
 	if err != nil || there {
-		return group, err
+		return members, err
 	}
-	kept := make([]*request, 0, len(group))
-	for _, r := range group {
-		if r.err = needsStream(r.batch); r.err == nil {
+	kept := make([]*request, 0, len(members))
+	for _, r := range members {
+		if r.err = group.NeedsStream(r.batch); r.err == nil {
 			kept = append(kept, r)
 		}
 	}
 	return kept, nil
 }
 
-// needsStream is the error of a batch for an empty store.
-func needsStream(b *store.Batch) error {
-	made := make(map[string]bool, len(b.Appends))
-	for i := range b.Appends {
-		a := &b.Appends[i]
-		if !a.Create {
-			return fmt.Errorf("append to stream %s: %w", a.Stream, store.ErrNotFound)
-		}
-		made[a.Stream] = true
-	}
-	for _, p := range b.Posts {
-		if !made[p.Stream] {
-			return fmt.Errorf("post to stream %s: %w", p.Stream, store.ErrNotFound)
-		}
-	}
-	for _, n := range b.Blobs {
-		if !made[n.Stream] {
-			return fmt.Errorf("write blob of stream %s: %w", n.Stream, store.ErrNotFound)
-		}
-	}
-	return nil
-}
-
-func owns(group []*request) bool {
-	for _, r := range group {
-		for i := range r.batch.Appends {
-			if r.batch.Appends[i].Create || r.batch.Appends[i].Claim != nil {
-				return true
-			}
-		}
-	}
-	return false
+func owns(members []*request) bool {
+	return slices.ContainsFunc(members, func(r *request) bool { return group.MakesOwner(r.batch) })
 }
