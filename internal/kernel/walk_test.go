@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -300,10 +302,21 @@ func (w *walker) decide(a kernel.Action) *run.Decided {
 	case a.Plan.Type == workflow.MapNode:
 		d.Count = w.pick("items", 4)
 		d.Value = run.Raw(`[]`)
+	case w.calm && a.Plan.Type == workflow.RepeatNode && round(w.t, a.Scope)+1 >= a.Plan.Def.Max:
+		d.Value = run.Raw(`true`) // another would be a failure
 	default:
 		d.Value = run.Raw(fmt.Sprint(w.pick("decision", 2) == 0))
 	}
 	return d
+}
+
+// round is the round of a repeat, which its scope ends with.
+func round(t *rapid.T, scope string) int {
+	n, err := strconv.Atoi(scope[strings.LastIndexByte(scope, '#')+1:])
+	if err != nil {
+		t.Fatalf("the scope %q names no round", scope)
+	}
+	return n
 }
 
 // bringToEnd decides all doubts and lets everything else succeed, until the run
