@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Watch", watchTests},
 		{"Handle", handleTests},
 		{"Keep", keepTests},
+		{"Copy", copyTests},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
